@@ -1,0 +1,22 @@
+package millstream.faults;
+
+/**
+ * Named places where a test may kill the process, as if the power went.
+ *
+ * <p>The system property {@code millstream.fault}, or the environment variable {@code MILLSTREAM_FAULT}, names
+ * one: {@code point@epoch} (for example {@code sink.publish.before@3}) or {@code point} for its first visit.
+ */
+public final class Faults {
+  private static final String FAULT = System.getProperty("millstream.fault", System.getenv("MILLSTREAM_FAULT"));
+  private static final int KILLED = 137;
+
+  private Faults() {}
+
+  /** Ends the process at once, without shutdown hooks, if this is the place that was named. */
+  public static void at(String point, long epoch) {
+    if (FAULT != null && (FAULT.equals(point) || FAULT.equals(point + "@" + epoch))) {
+      System.err.println("fault: killed at " + point + "@" + epoch);
+      Runtime.getRuntime().halt(KILLED);
+    }
+  }
+}

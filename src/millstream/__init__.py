@@ -1,0 +1,1 @@
+"""Millstream: Flink's model and guarantees on Spark, in Python."""
