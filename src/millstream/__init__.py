@@ -1,1 +1,22 @@
 """Millstream: Flink's model and guarantees on Spark, in Python."""
+
+from millstream.api.job import Job
+from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream, Table
+from millstream.errors import Location, MillstreamError
+from millstream.plan.modes import available_now, batch, micro_batch, real_time
+
+__all__ = [
+    "GroupedTable",
+    "Job",
+    "KeyedStream",
+    "Location",
+    "MillstreamError",
+    "Relation",
+    "Stream",
+    "Table",
+    "available_now",
+    "batch",
+    "micro_batch",
+    "real_time",
+]
+__version__ = "0.1.0"

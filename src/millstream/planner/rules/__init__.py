@@ -1,0 +1,16 @@
+"""The rules, in the order in which they are applied. Each is a function from dataflow to dataflow, in its own file."""
+
+from __future__ import annotations
+
+from millstream.planner.dataflow import Dataflow
+from millstream.planner.rules.lift_unions import lift_unions
+from millstream.planner.rules.prune_columns import prune_columns
+from millstream.planner.rules.push_filters import push_filters
+
+RULES = (lift_unions, push_filters, prune_columns)
+
+
+def apply_rules(flow: Dataflow) -> Dataflow:
+    for rule in RULES:
+        flow = rule(flow)
+    return flow

@@ -1,0 +1,123 @@
+package millstream.decode;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.concurrent.ConcurrentHashMap;
+import millstream.stage.InternalRowEncoder;
+import org.apache.spark.api.java.function.MapPartitionsFunction;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.LongAccumulator;
+
+/**
+ * Turns records of a log ({@code key, value, partition, offset}) into weighted rows.
+ *
+ * <p>Done before any step of the user's, so that no filter can hide a record that cannot be read. What happens to
+ * such a record is the source's policy: fail and name it, skip and count it, or send it on as a dead letter.
+ */
+public final class Decode implements MapPartitionsFunction<InternalRow, InternalRow> {
+  private static final long serialVersionUID = 1L;
+  private static final Map<String, LongAccumulator> SKIPPED = new ConcurrentHashMap<>();
+
+  private final DecodeSpec spec;
+  private final LongAccumulator skipped;
+
+  private Decode(DecodeSpec spec, LongAccumulator skipped) {
+    this.spec = spec;
+    this.skipped = skipped;
+  }
+
+  /** {@code records} must have the columns key, value, partition and offset, in that order. */
+  public static Dataset<Row> apply(Dataset<Row> records, String specJson, String schemaJson) {
+    StructType schema = (StructType) StructType.fromJson(schemaJson);
+    DecodeSpec spec = DecodeSpec.read(parse(specJson), schema);
+    LongAccumulator skipped = records.sparkSession().sparkContext().longAccumulator("skipped by " + spec.source);
+    SKIPPED.put(spec.source, skipped);
+    return records
+        .as(new InternalRowEncoder(records.schema()))
+        .mapPartitions(new Decode(spec, skipped), new InternalRowEncoder(spec.outputType()))
+        .toDF();
+  }
+
+  /** How many records of a source were skipped since its job started. */
+  public static long skipped(String source) {
+    LongAccumulator count = SKIPPED.get(source);
+    return count == null ? 0 : count.sum();
+  }
+
+  private static JsonNode parse(String json) {
+    try {
+      return new ObjectMapper().readTree(json);
+    } catch (JsonProcessingException error) {
+      throw new IllegalArgumentException("not JSON: " + json, error);
+    }
+  }
+
+  @Override
+  public Iterator<InternalRow> call(Iterator<InternalRow> records) {
+    return new Rows(records);
+  }
+
+  private final class Rows implements Iterator<InternalRow> {
+    private final Iterator<InternalRow> records;
+    private final Decoder decoder = new Decoder(spec);
+    private InternalRow next;
+
+    Rows(Iterator<InternalRow> records) {
+      this.records = records;
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (next == null && records.hasNext()) {
+        InternalRow record = records.next();
+        try {
+          next = decoder.row(record);
+        } catch (Undecodable reason) {
+          next = answer(record, reason);
+        }
+      }
+      return next != null;
+    }
+
+    @Override
+    public InternalRow next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      InternalRow row = next;
+      next = null;
+      return row;
+    }
+  }
+
+  private InternalRow answer(InternalRow record, Undecodable reason) {
+    int partition = record.getInt(2);
+    long offset = record.getLong(3);
+    switch (spec.onError) {
+      case "skip":
+        skipped.add(1);
+        return null;
+      case "dead_letter":
+        Object[] values = new Object[spec.outputType().length()];
+        values[spec.weight()] = 1L;
+        UTF8String topic = UTF8String.fromString(spec.topic);
+        UTF8String why = UTF8String.fromString(reason.getMessage());
+        Object[] letter = {topic, partition, offset, why, record.isNullAt(1) ? null : record.getBinary(1)};
+        values[spec.bad()] = new GenericInternalRow(letter);
+        return new GenericInternalRow(values);
+      default:
+        throw new IllegalStateException(
+            "MS-DECODE-001: source \"" + spec.source + "\" cannot read the record at offset " + offset + " of topic \""
+                + spec.topic + "\", partition " + partition + ": " + reason.getMessage());
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package millstream.decode;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.Serializable;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * What is to be made of a source's records.
+ *
+ * <pre>
+ *   out:  the schema's columns, _w,  [_deleted, _order  for upserts],  [_bad  for dead letters]
+ * </pre>
+ */
+final class DecodeSpec implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  final String source;
+  final String topic;
+  final String onError;
+  final boolean changelog;
+  final String[] upserts;
+  final StructType schema;
+
+  private DecodeSpec(JsonNode json, StructType schema) {
+    this.source = json.get("source").asText();
+    this.topic = json.get("topic").asText();
+    this.onError = json.get("on_error").asText();
+    this.changelog = json.get("changelog").asBoolean();
+    JsonNode keys = json.get("upserts");
+    this.upserts = new String[keys.size()];
+    for (int i = 0; i < upserts.length; i++) {
+      upserts[i] = keys.get(i).asText();
+    }
+    this.schema = schema;
+  }
+
+  static DecodeSpec read(JsonNode json, StructType schema) {
+    return new DecodeSpec(json, schema);
+  }
+
+  StructType outputType() {
+    StructType type = schema.add("_w", DataTypes.LongType, false);
+    if (upserts.length > 0) {
+      type = type.add("_deleted", DataTypes.BooleanType, false).add("_order", DataTypes.LongType, false);
+    }
+    if (onError.equals("dead_letter")) {
+      type = type.add("_bad", deadLetterType(), true);
+    }
+    return type;
+  }
+
+  int weight() {
+    return schema.length();
+  }
+
+  int bad() {
+    return weight() + (upserts.length > 0 ? 3 : 1);
+  }
+
+  private static StructType deadLetterType() {
+    return new StructType()
+        .add("topic", DataTypes.StringType)
+        .add("partition", DataTypes.IntegerType)
+        .add("offset", DataTypes.LongType)
+        .add("reason", DataTypes.StringType)
+        .add("value", DataTypes.BinaryType);
+  }
+}

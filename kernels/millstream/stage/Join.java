@@ -1,0 +1,168 @@
+package millstream.stage;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.streaming.MapState;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The inner join of two weighted inputs on their key.
+ *
+ * <pre>
+ *   change of the left  ─▶ meets all right rows, then joins the left bag
+ *   change of the right ─▶ meets all left rows,  then joins the right bag
+ * </pre>
+ *
+ * Taken one change after the other, this is the product rule ΔL⋈R + L⋈ΔR + ΔL⋈ΔR.
+ */
+final class Join extends Operator {
+  private static final long serialVersionUID = 1L;
+
+  private final StructType[] types;
+  private final int leftPort;
+  private final boolean appendOnly;
+  private transient ValueState<InternalRow> state;
+  private transient Bag[] sides;
+
+  Join(String name, StructType left, StructType right, int leftPort, boolean appendOnly) {
+    super(name);
+    this.types = new StructType[] {left, right};
+    this.leftPort = leftPort;
+    this.appendOnly = appendOnly;
+  }
+
+  @Override
+  StructType outputType() {
+    return new StructType().add("l", types[0], false).add("r", types[1], false);
+  }
+
+  @Override
+  void open(StatefulProcessorHandle handle) {
+    StructType both = new StructType().add("l", Bag.type(types[0]), false).add("r", Bag.type(types[1]), false);
+    state = handle.getValueState(name + "_sides", new InternalRowEncoder(both), TTLConfig.NONE());
+    sides = new Bag[] {bag(handle, 0, "_left"), bag(handle, 1, "_right")};
+  }
+
+  private Bag bag(StatefulProcessorHandle handle, int side, String suffix) {
+    MapState<InternalRow, InternalRow> spill =
+        handle.getMapState(
+            name + suffix,
+            new InternalRowEncoder(types[side]),
+            new InternalRowEncoder(Bag.weightType()),
+            TTLConfig.NONE());
+    return new Bag(this, types[side], spill);
+  }
+
+  @Override
+  Iterator<Change> process(InternalRow key, Changes changes) {
+    InternalRow saved = state.get();
+    for (int side = 0; side < 2; side++) {
+      sides[side].load(saved == null ? null : saved.getStruct(side, 2));
+    }
+    return new Matches(appendOnly ? new AsTheyCome(changes) : netted(changes).iterator());
+  }
+
+  /** One input change, on its side. */
+  private record Input(int side, InternalRow row, long weight) {}
+
+  /** Append-only input needs no netting, so that a key with very many new rows is never held in memory. */
+  private final class AsTheyCome implements Iterator<Input> {
+    private final Changes changes;
+
+    AsTheyCome(Changes changes) {
+      this.changes = changes;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return changes.next();
+    }
+
+    @Override
+    public Input next() {
+      return new Input(changes.port() - leftPort, changes.payload().copy(), changes.weight());
+    }
+  }
+
+  /** The net change per row, retractions first: the shuffle may have put a retraction before its row. */
+  private List<Input> netted(Changes changes) {
+    List<Map<InternalRow, Long>> net = List.of(new HashMap<>(), new HashMap<>());
+    while (changes.next()) {
+      net.get(changes.port() - leftPort).merge(changes.payload().copy(), changes.weight(), Long::sum);
+    }
+    List<Input> inputs = new ArrayList<>();
+    for (int side = 0; side < 2; side++) {
+      for (Map.Entry<InternalRow, Long> entry : net.get(side).entrySet()) {
+        if (entry.getValue() != 0) {
+          inputs.add(new Input(side, entry.getKey(), entry.getValue()));
+        }
+      }
+    }
+    inputs.sort((a, b) -> Boolean.compare(a.weight() > 0, b.weight() > 0));
+    return inputs;
+  }
+
+  /** The matches of each input in turn; when there are no more, the state is written. */
+  private final class Matches implements Iterator<Change> {
+    private final Iterator<Input> inputs;
+    private Input input;
+    private Iterator<Change> partners = Collections.emptyIterator();
+    private boolean finished;
+
+    Matches(Iterator<Input> inputs) {
+      this.inputs = inputs;
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (!finished && !partners.hasNext()) {
+        advance();
+      }
+      return !finished;
+    }
+
+    private void advance() {
+      if (input != null) {
+        sides[input.side()].add(input.row(), input.weight());
+        input = null;
+      }
+      if (inputs.hasNext()) {
+        input = inputs.next();
+        partners = sides[1 - input.side()].iterator();
+      } else {
+        finished = true;
+        save();
+      }
+    }
+
+    @Override
+    public Change next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      Change partner = partners.next();
+      Object[] pair = new Object[2];
+      pair[input.side()] = input.row();
+      pair[1 - input.side()] = partner.row();
+      return new Change(new GenericInternalRow(pair), Math.multiplyExact(input.weight(), partner.weight()));
+    }
+  }
+
+  private void save() {
+    if (sides[0].isEmpty() && sides[1].isEmpty()) {
+      state.clear();
+    } else if (sides[0].dirty() || sides[1].dirty()) {
+      state.update(new GenericInternalRow(new Object[] {sides[0].save(), sides[1].save()}));
+    }
+  }
+}

@@ -1,0 +1,73 @@
+package millstream.stage;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Turns upserts and deletes by key into changes: keeps the latest row of the key, takes back the one before.
+ *
+ * <p>Payload: {@code row} (NULL deletes) and {@code order}, the place in the log: the shuffle may mix up the rows
+ * of an epoch, and only the last of them counts.
+ */
+final class Latest extends Operator {
+  private static final long serialVersionUID = 1L;
+
+  private final StructType rowType;
+  private transient ValueState<InternalRow> current;
+
+  Latest(String name, StructType payload) {
+    super(name);
+    this.rowType = (StructType) payload.fields()[payload.fieldIndex("row")].dataType();
+  }
+
+  @Override
+  StructType outputType() {
+    return rowType;
+  }
+
+  @Override
+  void open(StatefulProcessorHandle handle) {
+    StructType state = new StructType().add("row", rowType, false);
+    current = handle.getValueState(name + "_row", new InternalRowEncoder(state), TTLConfig.NONE());
+  }
+
+  @Override
+  Iterator<Change> process(InternalRow key, Changes changes) {
+    InternalRow last = null;
+    long order = Long.MIN_VALUE;
+    while (changes.next()) {
+      InternalRow payload = changes.payload();
+      if (payload.getLong(1) >= order) {
+        order = payload.getLong(1);
+        last = payload.isNullAt(0) ? null : payload.getStruct(0, rowType.length()).copy();
+      }
+    }
+    return replace(last).iterator();
+  }
+
+  private List<Change> replace(InternalRow last) {
+    InternalRow state = current.get();
+    InternalRow before = state == null ? null : state.getStruct(0, rowType.length()).copy();
+    List<Change> out = new ArrayList<>(2);
+    if (before != null && before.equals(last)) {
+      return out;
+    }
+    if (before != null) {
+      out.add(new Change(before, -1));
+    }
+    if (last == null) {
+      current.clear();
+    } else {
+      out.add(new Change(last, 1));
+      current.update(new GenericInternalRow(new Object[] {last}));
+    }
+    return out;
+  }
+}

@@ -1,0 +1,55 @@
+package millstream.stage;
+
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.types.StructType;
+
+/** Lets rows ride through a level untouched. */
+final class PassThrough extends Operator {
+  private static final long serialVersionUID = 1L;
+
+  private final StructType type;
+
+  PassThrough(String name, StructType type) {
+    super(name);
+    this.type = type;
+  }
+
+  @Override
+  StructType outputType() {
+    return type;
+  }
+
+  @Override
+  void open(StatefulProcessorHandle handle) {
+    // Nothing is kept.
+  }
+
+  @Override
+  Iterator<Change> process(InternalRow key, Changes changes) {
+    return new Iterator<>() {
+      private boolean ahead;
+      private boolean more;
+
+      @Override
+      public boolean hasNext() {
+        if (!ahead) {
+          more = changes.next();
+          ahead = true;
+        }
+        return more;
+      }
+
+      @Override
+      public Change next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException();
+        }
+        ahead = false;
+        return new Change(changes.payload(), changes.weight());
+      }
+    };
+  }
+}

@@ -1,0 +1,91 @@
+package millstream.stage;
+
+import java.util.Iterator;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.streaming.StatefulProcessor;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.types.StructType;
+
+/** Hosts all operators of one level of the dataflow, and hands each group of rows to the one its tag names. */
+public final class Stage extends StatefulProcessor<InternalRow, InternalRow, InternalRow> {
+  private static final long serialVersionUID = 1L;
+
+  private final Layout layout;
+  private final Operator[] operators;
+
+  private Stage(Layout layout, Operator[] operators) {
+    this.layout = layout;
+    this.operators = operators;
+  }
+
+  /** Puts a stage on top of routed rows; {@code combine}: merge rows of the same key before the shuffle. */
+  public static Dataset<Row> apply(Dataset<Row> routed, String spec, boolean combine) {
+    Layout layout = new Layout(routed.schema());
+    Operator[] operators = StageSpec.operators(spec, layout);
+    Dataset<Row> input = combine ? Combine.apply(routed, layout, operators) : routed;
+    StructType output = Layout.outputType(operators);
+    return input
+        .groupBy(keyColumns(input, layout))
+        .as(new InternalRowEncoder(layout.keyType()), new InternalRowEncoder(layout.schema))
+        .transformWithState(
+            new Stage(layout, operators), TimeMode.None(), OutputMode.Update(), new InternalRowEncoder(output))
+        .toDF();
+  }
+
+  private static Column[] keyColumns(Dataset<Row> input, Layout layout) {
+    Column[] columns = new Column[layout.keys];
+    for (int i = 0; i < columns.length; i++) {
+      columns[i] = input.col(layout.schema.fields()[i].name());
+    }
+    return columns;
+  }
+
+  @Override
+  public void init(OutputMode outputMode, TimeMode timeMode) {
+    for (Operator operator : operators) {
+      operator.open(getHandle());
+    }
+  }
+
+  @Override
+  public scala.collection.Iterator<InternalRow> handleInputRows(
+      InternalRow key, scala.collection.Iterator<InternalRow> rows, TimerValues timers) {
+    int index = layout.operator(key);
+    return new Tagged(index, operators[index].process(key, new Changes(rows, layout)));
+  }
+
+  /** Puts an operator's changes into the stage's output columns. */
+  private final class Tagged extends scala.collection.AbstractIterator<InternalRow> {
+    private final int index;
+    private final Iterator<Change> changes;
+
+    Tagged(int index, Iterator<Change> changes) {
+      this.index = index;
+      this.changes = changes;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return changes.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      Change change = changes.next();
+      if (operators.length == 1) {
+        return new GenericInternalRow(new Object[] {change.weight(), change.row()});
+      }
+      Object[] values = new Object[2 + operators.length];
+      values[0] = index;
+      values[1] = change.weight();
+      values[2 + index] = change.row();
+      return new GenericInternalRow(values);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+"""A job: sources, what is made of them, and sinks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.api.relation import Stream, Table
+from millstream.errors import MillstreamError
+from millstream.plan import build, nodes
+from millstream.plan.connectors import SourceOptions
+from millstream.plan.errors import Step, here
+from millstream.plan.explain import tree
+from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime, real_time
+from millstream.planner.stages import JobPlan, Pass, plan_job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from millstream.runtime.run import Run
+
+
+class Job:
+    """A dataflow with a name. Declare sources with `stream` and `table`, then `run` it."""
+
+    def __init__(self, name: str, *, checkpoint: str | None = None, parallelism: int = 2) -> None:
+        step = Step(name, here())
+        if not name.replace("_", "").replace("-", "").isalnum():
+            raise step.error("MS-PLAN-003", f"cannot be called {name!r}.", hint="use letters, digits, _ and -")
+        if parallelism < 1:
+            raise step.error("MS-PLAN-008", f"cannot run with parallelism {parallelism}.", hint="1 or more")
+        self.name = name
+        self.checkpoint = checkpoint or f".millstream/{name}"
+        self.parallelism = parallelism
+        self._sinks: tuple[nodes.Sink, ...] = ()
+        self._started = False
+
+    def stream(
+        self,
+        source: SourceOptions,
+        schema: str | None = None,
+        *,
+        time: str | None = None,
+        lateness: str | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """A stream of facts: `job.stream(journal.source("likes"), schema="liker STRING, at TIMESTAMP")`."""
+        if source.changelog:
+            raise Step(name or source.label, here()).error(
+                "MS-SOURCE-003", "reads a changelog, whose rows are taken back, as a stream.", hint="use job.table()"
+            )
+        node = build.source(source, schema, name, None, time, lateness)
+        self._dead_letters(node)
+        return Stream(self, node)
+
+    def table(
+        self,
+        source: SourceOptions,
+        schema: str | None = None,
+        *,
+        key: str | tuple[str, ...],
+        name: str | None = None,
+    ) -> Table:
+        """A relation that changes: the latest row of each key, or a changelog."""
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        node = build.source(source, schema, name, keys)
+        self._dead_letters(node)
+        return Table(self, build.table(node, node.upserts or keys))
+
+    def _dead_letters(self, node: nodes.Source) -> None:
+        sink = node.options.dead_letters
+        if sink is not None:
+            self._add(build.sink(nodes.DeadLetters(None, node.at, node), sink, None, None))
+
+    def _add(self, sink: nodes.Sink) -> None:
+        refuse_doubles((*self._sinks, sink))
+        self._sinks = (*self._sinks, sink)
+
+    def plan(self) -> JobPlan:
+        """The job cut into stages; refused if it writes nothing."""
+        if not self._sinks:
+            raise MillstreamError(
+                "MS-PLAN-001", f'job "{self.name}" writes nothing.', at=here(), hint="end it with .to(a sink)"
+            )
+        return plan_job(self._sinks)
+
+    def explain(self) -> str:
+        """The dataflow as a tree: operators, keys, append or changelog, stages, sinks with their guarantee."""
+        plan = self.plan()
+        notes = {op: f"stage {i}" for i, stage in enumerate(plan.stages, 1) for op in stage.operators}
+        shown: set[nodes.Node] = set()
+        lines = [f"job {self.name}: {count(len(plan.sources), 'source')}, {count(len(plan.stages), 'stage')}, "
+                 f"{count(len(plan.sinks), 'sink')}"]
+        for sink in plan.sinks:
+            lines += tree(sink, {op: note for op, note in notes.items() if not isinstance(op, Pass)}, shown)
+        return "\n".join(lines)
+
+    def start(self, mode: Mode | None = None, *, spark: SparkSession | None = None) -> Run:
+        """Starts the job and gives a handle to watch and stop it."""
+        from millstream.runtime.run import Run
+
+        chosen = mode if mode is not None else real_time()
+        if not isinstance(chosen, Batch | MicroBatch | RealTime):
+            raise MillstreamError(
+                "MS-RUN-001",
+                f"{mode!r} is not a mode.",
+                at=here(),
+                hint="use ms.batch(), ms.micro_batch(), ms.available_now() or ms.real_time()",
+            )
+        self._started = True
+        return Run.begin(self.name, self.plan(), chosen, self.checkpoint, self.parallelism, spark)
+
+    def run(self, mode: Mode | None = None, *, spark: SparkSession | None = None) -> None:
+        """Runs the job until its input ends, it fails, or it is interrupted."""
+        self.start(mode, spark=spark).wait()
+
+
+def count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def refuse_doubles(sinks: tuple[nodes.Sink, ...]) -> None:
+    """A name stands for one operator, one source, one sink."""
+    seen: dict[tuple[bool, str], nodes.Node] = {}
+    listed = [*(node for node in nodes.walk(sinks) if not isinstance(node, nodes.Sink)), *sinks]
+    for node in listed:
+        place = (isinstance(node, nodes.Sink), node.name)
+        other = seen.setdefault(place, node)
+        if other != node or (other is not node and isinstance(node, nodes.Sink)):
+            raise Step(node.name, node.at).error(
+                "MS-PLAN-009",
+                "has the name of another step.",
+                found=f"the other one is at {other.at}",
+                hint='give one of them a name of its own: .named("…"), or name="…" on a source or sink',
+            )

@@ -1,0 +1,139 @@
+"""What users build jobs from: streams, tables, and the grouped forms in between."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+from millstream.errors import did_you_mean
+from millstream.plan import build, nodes
+from millstream.plan.aggregates import Keyed
+from millstream.plan.connectors import SinkOptions
+from millstream.plan.errors import Step, here
+
+if TYPE_CHECKING:
+    from millstream.api.job import Job
+
+
+class Relation:
+    """Rows with columns. Every method gives a new relation and leaves this one as it is."""
+
+    def __init__(self, job: Job, node: nodes.Node) -> None:
+        self._job = job
+        self._node = node
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(column.label for column in self._node.columns)
+
+    def _same(self, node: nodes.Node) -> Self:
+        return type(self)(self._job, node)
+
+    def _other(self, other: Relation, call: str) -> nodes.Node:
+        step = Step(call, here())
+        if not isinstance(other, Relation):
+            raise step.error("MS-PLAN-007", f"was given a {type(other).__name__}, not a stream or table.")
+        if other._job is not self._job:
+            raise step.error(
+                "MS-PLAN-007",
+                f'puts together relations of two jobs, "{self._job.name}" and "{other._job.name}".',
+                hint="declare both sources on one job",
+            )
+        return other._node
+
+    def named(self, name: str) -> Self:
+        """Gives the last step a name of its own, under which its state is found again when the job changes."""
+        step = Step(name, here())
+        if not name.replace("_", "").isalnum() or not name[:1].isalpha():
+            raise step.error("MS-PLAN-003", f"cannot be called {name!r}.", hint="use letters, digits and _")
+        return self._same(replace(self._node, given=name))
+
+    def as_(self, alias: str) -> Self:
+        """The same rows under an alias, as in SQL."""
+        return self._same(build.alias(self._node, alias))
+
+    def select(self, *columns: str, **named: str) -> Self:
+        """Columns by name, and new ones by expression: `select("a.liker", at="greatest(a.at, b.at)")`."""
+        return self._same(build.select(self._node, columns, named))
+
+    def with_columns(self, **named: str) -> Self:
+        """All columns, and some more."""
+        return self._same(build.with_columns(self._node, named))
+
+    def where(self, condition: str) -> Self:
+        return self._same(build.where(self._node, condition))
+
+    def explode(self, array: str, as_: str) -> Self:
+        """One row per element of an array."""
+        return self._same(build.explode(self._node, array, as_))
+
+    def group_by(self, *columns: str, **named: str) -> GroupedTable:
+        keys = build.group(self._node, columns, named, Step("group_by", here()))
+        return GroupedTable(self._job, self._node, keys)
+
+    def to(self, sink: SinkOptions, *, name: str | None = None) -> None:
+        """Writes every change to a sink."""
+        self._job._add(build.sink(self._node, sink, None, name))
+
+    def explain(self) -> str:
+        from millstream.plan.explain import tree
+
+        return "\n".join(tree(self._node, {}, set()))
+
+
+class Stream(Relation):
+    """Facts that are only ever added."""
+
+    def union(self, *others: Stream) -> Stream:
+        return Stream(self._job, build.union((self._node, *(self._other(other, "union") for other in others))))
+
+    def join(self, other: Relation, on: str, how: str = "inner") -> Stream | Table:
+        """Rows of both sides that agree: `likes.as_("a").join(likes.as_("b"), on="a.liker = b.liked")`."""
+        return joined(self, other, on, how)
+
+    def key_by(self, *columns: str, **named: str) -> KeyedStream:
+        keys = build.group(self._node, columns, named, Step("key_by", here()))
+        return KeyedStream(self._job, self._node, keys)
+
+
+class Table(Relation):
+    """A relation that changes: rows are added and taken back."""
+
+    @property
+    def key(self) -> tuple[str, ...] | None:
+        return self._node.key
+
+    def union(self, *others: Relation) -> Table:
+        return Table(self._job, build.union((self._node, *(self._other(other, "union") for other in others))))
+
+    def join(self, other: Relation, on: str, how: str = "inner") -> Table:
+        """The join of both sides, kept right as either changes."""
+        result = joined(self, other, on, how)
+        assert isinstance(result, Table)
+        return result
+
+
+def joined(left: Relation, right: Relation, on: str, how: str) -> Stream | Table:
+    other = left._other(right, "join")
+    if how != "inner":
+        step = Step("join", here())
+        raise step.error("MS-JOIN-004", f"cannot join {how!r}.", found="one of: inner", hint=did_you_mean(how, ["inner"]))
+    node = build.join(left._node, other, on)
+    return Stream(left._job, node) if node.append_only else Table(left._job, node)
+
+
+class GroupedTable:
+    """Rows in groups; `agg` says what is wanted of each."""
+
+    def __init__(self, job: Job, node: nodes.Node, keys: tuple[Keyed, ...]) -> None:
+        self._job = job
+        self._node = node
+        self._keys = keys
+
+    def agg(self, **named: str) -> Table:
+        """One row per group: `agg(n="count(*)", cpu="avg(cpu)")`."""
+        return Table(self._job, build.aggregate(self._node, self._keys, named))
+
+
+class KeyedStream(GroupedTable):
+    """A stream by key."""

@@ -1,0 +1,303 @@
+"""Builds nodes from what users wrote, and refuses what cannot mean anything."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from millstream.errors import did_you_mean
+from millstream.plan import aggregates, nodes
+from millstream.plan.aggregates import Keyed
+from millstream.plan.columns import Column, Columns, labels
+from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
+from millstream.plan.errors import Step, here
+from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, resolve, same, scalar, unknown
+from millstream.plan.schema import read_schema
+
+RAW = tuple(
+    FieldType(name, type_)
+    for name, type_ in (
+        ("key", "BINARY"),
+        ("value", "BINARY"),
+        ("partition", "INT"),
+        ("offset", "BIGINT"),
+        ("timestamp", "TIMESTAMP"),
+    )
+)
+TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "DATE")
+
+
+def source(
+    options: SourceOptions,
+    schema: str | None,
+    name: str | None = None,
+    upserts: tuple[str, ...] | None = None,
+    time: str | None = None,
+    lateness: str | None = None,
+) -> nodes.Source:
+    step = Step(name or options.label, here())
+    fields = source_schema(options, schema, step)
+    if time is not None:
+        time = time_field(time, fields, step)
+    keys = tuple(known(key, [part.name for part in fields], step) for key in upserts or ())
+    return nodes.Source(name or options.label, step.at, options, fields, keys or None, time, lateness)
+
+
+def source_schema(options: SourceOptions, schema: str | None, step: Step) -> tuple[FieldType, ...]:
+    """Raw records have columns of their own; all others need a schema."""
+    if options.format == "raw" and schema is not None:
+        raise step.error("MS-SOURCE-001", "reads raw records, whose columns are fixed.", hint="leave out schema=")
+    if options.format == "raw":
+        return RAW
+    if schema is None:
+        raise step.error("MS-SOURCE-001", "has no schema.", hint='add schema="name STRING, at TIMESTAMP"')
+    return read_schema(schema, step)
+
+
+def time_field(time: str, fields: tuple[FieldType, ...], step: Step) -> str:
+    name = known(time, [part.name for part in fields], step)
+    type_ = next(part.type for part in fields if part.name == name)
+    if type_.upper() not in TIME_TYPES:
+        raise step.error("MS-SOURCE-002", f"takes its time from {name}, which is a {type_}.", hint="use a TIMESTAMP")
+    return name
+
+
+def known(name: str, names: list[str], step: Step) -> str:
+    found = [other for other in names if same(other, name)]
+    if found:
+        return found[0]
+    raise step.error(
+        "MS-EXPR-002",
+        f"uses {name}, which its input does not have.",
+        found="columns: " + ", ".join(names),
+        hint=did_you_mean(name, names),
+    )
+
+
+def table(read: nodes.Source, key: tuple[str, ...]) -> nodes.Node:
+    """A source as a table: a changelog as it is, upserts by the latest row of each key."""
+    if read.options.format == "raw":
+        raise Step(read.name, read.at).error("MS-SOURCE-004", "reads raw records as a table.", hint='use format="json"')
+    if read.options.changelog:
+        return nodes.Declared(None, read.at, read, key)
+    return nodes.Latest(f"latest_{read.name}", read.at, read, key)
+
+
+def alias(input: nodes.Node, name: str) -> nodes.Alias:
+    step = Step(input.name, here())
+    if not name.isidentifier():
+        raise step.error("MS-PLAN-003", f"cannot be called {name!r}.", hint="use letters, digits and _")
+    return nodes.Alias(None, step.at, input, name)
+
+
+def select(input: nodes.Node, plain: tuple[str, ...], named: dict[str, str]) -> nodes.Project:
+    step = Step("select", here())
+    chosen: list[Keyed] = []
+    for sql in plain:
+        chosen += selected(sql, input.columns, step)
+    chosen += [Keyed(name, scalar(sql, input.columns, step)) for name, sql in named.items()]
+    return nodes.Project(None, step.at, input, distinct_names(chosen, step))
+
+
+def selected(sql: str, columns: Columns, step: Step) -> list[Keyed]:
+    """`*`, `a.*`, a column, or an expression with `AS name`."""
+    tree = parse(sql, step)
+    if isinstance(tree, exp.Star):
+        return [carried(column) for column in columns]
+    if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
+        found = [carried(column) for column in columns if same(column.qualifier, tree.table)]
+        if not found:
+            raise unknown(sql, columns, step)
+        return found
+    if isinstance(tree, exp.Alias):
+        refuse_aggregates(tree, step)
+        return [Keyed(tree.alias, bind(tree.this, columns, step))]
+    refuse_aggregates(tree, step)
+    if not isinstance(tree, exp.Column | exp.Dot):
+        raise step.error("MS-PLAN-002", f"has no name for {sql!r}.", hint=f"write it as name={sql!r}")
+    name = tree.parts[-1].name if isinstance(tree, exp.Column) else tree.expression.name
+    if isinstance(tree, exp.Column):
+        column, rest = resolve([part.name for part in tree.parts], columns, step)
+        name = rest[-1] if rest else column.name
+    return [Keyed(name, bind(tree, columns, step))]
+
+
+def carried(column: Column) -> Keyed:
+    return Keyed(column.name, Expr(field(column.field)))
+
+
+def distinct_names(chosen: list[Keyed], step: Step) -> tuple[Keyed, ...]:
+    if not chosen:
+        raise step.error("MS-PLAN-002", "selects nothing.")
+    seen: set[str] = set()
+    for part in chosen:
+        if part.name.startswith("_"):
+            raise step.error(
+                "MS-PLAN-005", f"calls a column {part.name}; names with _ in front are Millstream's.", hint="rename it"
+            )
+        if part.name.lower() in seen:
+            raise step.error(
+                "MS-PLAN-004",
+                f"has two columns called {part.name}.",
+                found=", ".join(f"{other.name} = {other.expr.shown}" for other in chosen),
+                hint=f"name one of them: other_{part.name}={part.expr.shown!r}",
+            )
+        seen.add(part.name.lower())
+    return tuple(chosen)
+
+
+def with_columns(input: nodes.Node, named: dict[str, str]) -> nodes.Project:
+    """The input's columns, some replaced, some added."""
+    step = Step("with_columns", here())
+    new = {name.lower(): Keyed(name, scalar(sql, input.columns, step)) for name, sql in named.items()}
+    chosen = [new.pop(column.name.lower(), carried(column)) for column in input.columns]
+    return nodes.Project(None, step.at, input, distinct_names([*chosen, *new.values()], step))
+
+
+def where(input: nodes.Node, condition: str) -> nodes.Filter:
+    step = Step("where", here())
+    return nodes.Filter(None, step.at, input, scalar(condition, input.columns, step))
+
+
+def explode(input: nodes.Node, array: str, name: str) -> nodes.Explode:
+    step = Step("explode", here())
+    if any(same(column.name, name) for column in input.columns):
+        raise step.error("MS-PLAN-004", f"has two columns called {name}.", found=labels(input.columns))
+    return nodes.Explode(None, step.at, input, scalar(array, input.columns, step), name)
+
+
+def union(parts: tuple[nodes.Node, ...]) -> nodes.Union:
+    step = Step("union", here())
+    names = tuple(column.name for column in parts[0].columns)
+    for part in parts:
+        if sorted(column.name.lower() for column in part.columns) != sorted(name.lower() for name in names):
+            raise step.error(
+                "MS-PLAN-006",
+                "puts together inputs with different columns.",
+                found=f"{labels(parts[0].columns)}; and {labels(part.columns)}",
+                hint="select() the same columns on both sides",
+            )
+    if any(part.carries != parts[0].carries for part in parts):
+        parts = tuple(select(part, names, {}) for part in parts)
+    return nodes.Union(None, step.at, parts)
+
+
+def group(input: nodes.Node, plain: tuple[str, ...], named: dict[str, str], step: Step) -> tuple[Keyed, ...]:
+    chosen: list[Keyed] = []
+    for sql in plain:
+        chosen += selected(sql, input.columns, step)
+    chosen += [Keyed(name, scalar(sql, input.columns, step)) for name, sql in named.items()]
+    if not chosen:
+        raise step.error("MS-AGG-005", "groups by nothing.", hint="name at least one column")
+    return distinct_names(chosen, step)
+
+
+def aggregate(input: nodes.Node, keys: tuple[Keyed, ...], named: dict[str, str]) -> nodes.Aggregate:
+    step = Step("agg", here())
+    if not named:
+        raise step.error("MS-AGG-004", "computes nothing.", hint='for example agg(n="count(*)")')
+    bound = {name: bind(parse(sql, step), input.columns, step) for name, sql in named.items()}
+    figures, results = aggregates.split(bound, keys, step)
+    distinct_names([*keys, *(Keyed(result.name, Expr(result.sql)) for result in results)], step)
+    return nodes.Aggregate(None, step.at, input, keys, figures, results)
+
+
+def join(left: nodes.Node, right: nodes.Node, on: str) -> nodes.Join:
+    step = Step("join", here())
+    columns = apart(left, right, step)
+    tree = parse(on, step)
+    refuse_aggregates(tree, step)
+    pairs, rest = [], []
+    for part in conjuncts(tree):
+        pair = equality(part, left, right, columns, step)
+        if pair is None:
+            rest.append(part)
+        else:
+            pairs.append(pair)
+    if not pairs:
+        raise step.error(
+            "MS-JOIN-001",
+            f"joins without an equality between its sides: {on!r}.",
+            hint="at least one condition must be of the form left.column = right.column",
+        )
+    residual = bind(exp.and_(*rest), joined(left, right), step) if rest else None
+    return nodes.Join(None, step.at, left, right, tuple(pairs), residual)
+
+
+def joined(left: nodes.Node, right: nodes.Node) -> Columns:
+    return nodes.side_by_side(left.columns, right.columns)
+
+
+def apart(left: nodes.Node, right: nodes.Node, step: Step) -> Columns:
+    """The columns of both sides, which must be told apart by their aliases."""
+    columns = joined(left, right)
+    fields_ = [column.field.lower() for column in columns]
+    double = next((column for column in columns if fields_.count(column.field.lower()) > 1), None)
+    if double is not None:
+        raise step.error(
+            "MS-JOIN-003",
+            f"has {double.label} on both sides.",
+            hint='give each side an alias: left.as_("l").join(right.as_("r"), on="l.id = r.id")',
+        )
+    return columns
+
+
+def conjuncts(tree: exp.Expression) -> list[exp.Expression]:
+    if isinstance(tree, exp.Paren):
+        return conjuncts(tree.this)
+    if isinstance(tree, exp.And):
+        return [*conjuncts(tree.this), *conjuncts(tree.expression)]
+    return [tree]
+
+
+def equality(
+    part: exp.Expression, left: nodes.Node, right: nodes.Node, columns: Columns, step: Step
+) -> tuple[Expr, Expr] | None:
+    """`l.x = r.y` as a pair of expressions, each over its own side; None for any other condition."""
+    bound = bind(part, columns, step)
+    if not isinstance(bound.tree, exp.EQ):
+        return None
+    one, other = Expr(bound.tree.this.sql("spark")), Expr(bound.tree.expression.sql("spark"))
+    probe = nodes.Join(None, None, left, right, (), None)
+    of_left, of_right = ({new: old for old, new in side.items()} for side in probe.carried)
+    for a, b in ((one, other), (other, one)):
+        if a.fields and b.fields and a.fields <= of_left.keys() and b.fields <= of_right.keys():
+            return Expr(a.over(lambda f: field(of_left[f]))), Expr(b.over(lambda f: field(of_right[f])))
+    return None
+
+
+def sink(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, name: str | None) -> nodes.Sink:
+    step = Step(name or options.label, here())
+    names = [column.name.lower() for column in input.columns]
+    double = next((column for column in input.columns if names.count(column.name.lower()) > 1), None)
+    if double is not None:
+        raise step.error(
+            "MS-SINK-003",
+            f"would write two columns called {double.name}.",
+            found=labels(input.columns),
+            hint="select() the columns to write, each with its own name",
+        )
+    return nodes.Sink(name or options.label, step.at, input, options, write_mode(input, options, mode, step))
+
+
+def write_mode(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, step: Step) -> WriteMode:
+    chosen = mode or ("append" if input.append_only else next((m for m in options.modes if m != "append"), "append"))
+    if chosen not in options.modes:
+        raise step.error(
+            "MS-SINK-001",
+            f"writes to {options.system} {options.label!r}, which cannot be written to as {chosen}.",
+            found="possible: " + ", ".join(options.modes),
+        )
+    if chosen == "append" and not input.append_only:
+        raise step.error(
+            "MS-SINK-001",
+            f"writes a table, whose rows change, to {options.system} {options.label!r}, which only appends.",
+            hint="choose another mode or another sink",
+        )
+    if chosen == "upsert" and input.key is None:
+        raise step.error(
+            "MS-SINK-004",
+            "writes upserts, but its input has no key.",
+            found=labels(input.columns),
+            hint='keep the key columns in select(), or write changelog=True: every change with an "op" column',
+        )
+    return chosen

@@ -1,0 +1,85 @@
+"""What the plan knows of the outside world; each connector gives its own frozen options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+Format = Literal["json", "raw"]
+OnError = Literal["fail", "skip", "dead_letter"]
+WriteMode = Literal["append", "upsert", "changelog"]
+
+
+@runtime_checkable
+class SourceOptions(Protocol):
+    """Where rows come from."""
+
+    @property
+    def system(self) -> str: ...
+
+    @property
+    def label(self) -> str:
+        """What users call it: a topic, a table, a folder."""
+
+    @property
+    def changelog(self) -> bool:
+        """Whether rows carry an `op` column: insert or delete."""
+
+    @property
+    def format(self) -> Format:
+        """How a record's value is read."""
+
+    @property
+    def on_error(self) -> OnError:
+        """What becomes of a record that cannot be read."""
+
+    @property
+    def dead_letters(self) -> SinkOptions | None: ...
+
+    def reader(self) -> Reader:
+        """How Spark reads it: records with key, value, partition, offset and timestamp."""
+
+
+@runtime_checkable
+class SinkOptions(Protocol):
+    """Where rows go."""
+
+    @property
+    def system(self) -> str: ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def modes(self) -> tuple[WriteMode, ...]:
+        """The ways in which it can be written to, the one for tables that users did not choose first."""
+
+    @property
+    def guarantee(self) -> str:
+        """`exactly once (two phases)`: what `explain` says."""
+
+    @property
+    def format(self) -> Format: ...
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that make the record's key, where the user chose them."""
+
+    def writer(self) -> dict[str, str]:
+        """How the kernels write to it."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A Spark data source and its options."""
+
+    format: str
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class FieldType:
+    """A column of a source's schema: name and Spark SQL type."""
+
+    name: str
+    type: str

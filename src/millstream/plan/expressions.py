@@ -1,0 +1,177 @@
+"""SQL expressions: parsed when the plan is built, every column looked up, wrong ones refused at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from millstream.errors import did_you_mean
+from millstream.plan.columns import Column, Columns, labels
+from millstream.plan.errors import Step
+
+DIALECT = "spark"
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression whose columns are fields of its input, as Spark SQL text."""
+
+    sql: str
+
+    @cached_property
+    def tree(self) -> exp.Expression:
+        return parsed(self.sql)
+
+    @property
+    def fields(self) -> frozenset[str]:
+        return frozenset(column.name for column in free_columns(self.tree))
+
+    @property
+    def shown(self) -> str:
+        """For people: `a.liker < a.liked` instead of the quoted fields."""
+        return self.sql.replace("`", "")
+
+    def over(self, place: Callable[[str], str] | Mapping[str, str]) -> str:
+        """The SQL text with each field replaced by the SQL that stands for it."""
+        find = place if callable(place) else place.__getitem__
+        tree = self.tree.copy()
+        for column in list(free_columns(tree)):
+            column_sql = parsed(find(column.name))
+            if column is tree:
+                return render(column_sql)
+            column.replace(exp.paren(column_sql) if isinstance(column_sql, exp.Binary) else column_sql)
+        return render(tree)
+
+
+@lru_cache(maxsize=4096)
+def parsed(sql: str) -> exp.Expression:
+    tree = sqlglot.parse_one(sql, dialect=DIALECT)
+    assert isinstance(tree, exp.Expression)
+    return tree
+
+
+def render(tree: exp.Expression) -> str:
+    return tree.sql(dialect=DIALECT)
+
+
+def field(name: str) -> str:
+    """A field as SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def free_columns(tree: exp.Expression) -> list[exp.Column]:
+    """The columns of an expression, without the variables of its lambdas."""
+    return [column for column in tree.find_all(exp.Column) if not bound_by_lambda(column)]
+
+
+def bound_by_lambda(column: exp.Column) -> bool:
+    first = column.parts[0].name.lower()
+    lambda_ = column.find_ancestor(exp.Lambda)
+    while lambda_ is not None:
+        if first in {variable.name.lower() for variable in lambda_.expressions}:
+            return True
+        lambda_ = lambda_.find_ancestor(exp.Lambda)
+    return False
+
+
+def parse(sql: object, step: Step) -> exp.Expression:
+    """The user's text as a tree, or an error that shows where it breaks off."""
+    if not isinstance(sql, str):
+        raise step.error(
+            "MS-EXPR-001",
+            f"was given {type(sql).__name__} {sql!r} where an SQL expression is wanted.",
+            hint='write it as text, for example "price * 2"',
+        )
+    try:
+        tree = sqlglot.parse_one(sql, dialect=DIALECT)
+    except SqlglotError as error:
+        raise step.error("MS-EXPR-001", f"cannot read the expression {sql!r}.", found=first_line(error)) from error
+    if tree.find(exp.Query) is not None:
+        raise step.error("MS-EXPR-006", f"has a query inside an expression: {sql!r}.", hint="use join() instead")
+    if tree.find(exp.Window) is not None:
+        raise step.error("MS-EXPR-007", f"uses OVER (…): {sql!r}.", hint="use group_by() and join() instead")
+    if isinstance(tree, exp.Command | exp.DDL):
+        raise step.error("MS-EXPR-001", f"cannot read the expression {sql!r}.", found="a statement")
+    assert isinstance(tree, exp.Expression)
+    return tree
+
+
+def first_line(error: SqlglotError) -> str:
+    return str(error).splitlines()[0].replace("\x1b[4m", "").replace("\x1b[0m", "")
+
+
+def bind(tree: exp.Expression, columns: Columns, step: Step) -> Expr:
+    """Replaces every column by the field that carries it."""
+    tree = tree.copy()
+    for column in free_columns(tree):
+        bound = field_access(column, columns, step)
+        if column is tree:
+            return Expr(render(bound))
+        column.replace(bound)
+    return Expr(render(tree))
+
+
+def field_access(column: exp.Column, columns: Columns, step: Step) -> exp.Expression:
+    parts = [part.name for part in column.parts]
+    found, rest = resolve(parts, columns, step)
+    bound: exp.Expression = exp.column(exp.to_identifier(found.field, quoted=True))
+    for part in rest:
+        bound = exp.Dot(this=bound, expression=exp.to_identifier(part))
+    return bound
+
+
+def resolve(parts: list[str], columns: Columns, step: Step) -> tuple[Column, list[str]]:
+    """The column that a dotted name means, and what is left: fields inside a struct."""
+    if len(parts) > 1:
+        found = [c for c in columns if same(c.qualifier, parts[0]) and same(c.name, parts[1])]
+        if found:
+            return found[0], parts[2:]
+    found = [c for c in columns if same(c.name, parts[0])]
+    if len(found) == 1:
+        return found[0], parts[1:]
+    if len(found) > 1:
+        raise step.error(
+            "MS-EXPR-003",
+            f"uses {parts[0]}, which could be any of {len(found)} columns.",
+            found=labels(tuple(found)),
+            hint=f"write {found[0].label}",
+        )
+    raise unknown(".".join(parts), columns, step)
+
+
+def unknown(name: str, columns: Columns, step: Step) -> Exception:
+    return step.error(
+        "MS-EXPR-002",
+        f"uses {name}, which its input does not have.",
+        found=f"columns: {labels(columns)}",
+        hint=did_you_mean(name, [column.label for column in columns] + [column.name for column in columns]),
+    )
+
+
+def same(left: str | None, right: str) -> bool:
+    """Names are compared as Spark does: without regard to case."""
+    return left is not None and left.lower() == right.lower()
+
+
+def refuse_aggregates(tree: exp.Expression, step: Step) -> None:
+    found = tree.find(exp.AggFunc)
+    if found is not None:
+        raise step.error(
+            "MS-EXPR-004",
+            f"uses {render(found)}, an aggregate, where only single rows are seen.",
+            hint="use group_by(…).agg(…)",
+        )
+
+
+def scalar(sql: object, columns: Columns, step: Step) -> Expr:
+    """An expression over single rows."""
+    tree = parse(sql, step)
+    if isinstance(tree, exp.Alias):
+        raise step.error("MS-EXPR-001", f"cannot name a result here: {sql!r}.", hint="leave out the AS")
+    refuse_aggregates(tree, step)
+    return bind(tree, columns, step)

@@ -1,0 +1,64 @@
+"""How a job runs: the same job, the same results."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from millstream.errors import MillstreamError
+from millstream.plan.errors import here
+
+UNITS = {"ms": 1, "millisecond": 1, "s": 1000, "second": 1000, "m": 60_000, "min": 60_000, "minute": 60_000}
+UNITS |= {"h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """All input there is, once, as plain SQL."""
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """An epoch every so often; `until_caught_up`: stop when all input of the start is done."""
+
+    every_ms: int
+    until_caught_up: bool = False
+
+
+@dataclass(frozen=True)
+class RealTime:
+    """Rows flow all the time; every so often a barrier passes and state is committed."""
+
+    checkpoint_every_ms: int
+
+
+Mode = Batch | MicroBatch | RealTime
+
+
+def batch() -> Batch:
+    return Batch()
+
+
+def micro_batch(every: str = "1 second", *, available_now: bool = False) -> MicroBatch:
+    return MicroBatch(milliseconds(every), available_now)
+
+
+def available_now() -> MicroBatch:
+    """Micro-batches over what there is now, then stop."""
+    return MicroBatch(0, True)
+
+
+def real_time(checkpoint_every: str = "5 seconds") -> RealTime:
+    return RealTime(milliseconds(checkpoint_every))
+
+
+def milliseconds(text: str) -> int:
+    """`"5 seconds"`, `"200 ms"`, `"1m"` as milliseconds."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", text, re.IGNORECASE)
+    word = found.group(2).lower() if found else ""
+    unit = UNITS.get(word) or UNITS.get(word.removesuffix("s"))
+    if found is None or unit is None:
+        raise MillstreamError(
+            "MS-TIME-001", f"{text!r} is not a length of time.", at=here(), hint='write it as "5 seconds" or "200 ms"'
+        )
+    return int(float(found.group(1)) * unit)

@@ -1,0 +1,122 @@
+"""Cuts a dataflow into levels: routers between them, one stage of stateful operators per level.
+
+    sources ─▶ router ─▶ stage 1 ─▶ router ─▶ stage 2 ─▶ … ─▶ router ─▶ sinks
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from millstream.plan.nodes import STATEFUL, Aggregate, Join, Latest, Node, Sink, Source, Union, walk
+from millstream.planner.dataflow import Dataflow
+from millstream.planner.rules import apply_rules
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Lets the rows of a node ride through a level untouched."""
+
+    node: Node
+    level: int
+
+    @property
+    def name(self) -> str:
+        return f"pass_{self.node.name}"
+
+
+Operator = Latest | Aggregate | Join | Pass
+Producer = Source | Operator
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input of an operator: a join has two."""
+
+    operator: Operator
+    side: int = 0
+
+
+@dataclass(frozen=True)
+class Route:
+    """Rows of a producer that go, after stateless steps, to an operator or a sink."""
+
+    producer: Producer
+    steps: tuple[Node, ...]
+    to: Port | Sink
+
+
+@dataclass(frozen=True)
+class Stage:
+    operators: tuple[Operator, ...]
+    routes: tuple[Route, ...]
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    sources: tuple[Source, ...]
+    stages: tuple[Stage, ...]
+    sinks: tuple[Sink, ...]
+    """The last router: from the last stage to the sinks."""
+    routes: tuple[Route, ...]
+    flow: Dataflow = field(repr=False)
+
+
+def plan_job(flow: Dataflow) -> JobPlan:
+    flow = apply_rules(flow)
+    cut = Cut(flow)
+    for node in walk(flow):
+        if isinstance(node, Latest | Aggregate | Join):
+            for side, part in enumerate(node.inputs):
+                cut.connect(part, Port(node, side), cut.levels[node])
+        if isinstance(node, Sink):
+            cut.connect(node.input, node, cut.depth + 1)
+    return cut.plan()
+
+
+class Cut:
+    """The routes into each level, as they are found."""
+
+    def __init__(self, flow: Dataflow) -> None:
+        self.flow = flow
+        self.levels = levels(flow)
+        self.depth = max(self.levels.values(), default=0)
+        self.routes: dict[int, dict[Route, None]] = {i: {} for i in range(1, self.depth + 2)}
+
+    def connect(self, node: Node, to: Port | Sink, level: int) -> None:
+        """Routes a node's rows to a consumer on a level, through every level in between."""
+        for tail in node.parts if isinstance(node, Union) else (node,):
+            producer, steps = chain(tail)
+            at = self.levels[producer] + 1
+            while at < level:
+                ride = Pass(tail, at)
+                self.routes[at][Route(producer, steps, Port(ride))] = None
+                producer, steps, at = ride, (), at + 1
+            self.routes[level][Route(producer, steps, to)] = None
+
+    def plan(self) -> JobPlan:
+        stages = []
+        for level in range(1, self.depth + 1):
+            routes = tuple(self.routes[level])
+            operators = {route.to.operator for route in routes if isinstance(route.to, Port)}
+            stages.append(Stage(tuple(sorted(operators, key=lambda op: op.name)), routes))
+        sources = tuple(node for node in walk(self.flow) if isinstance(node, Source))
+        return JobPlan(sources, tuple(stages), self.flow, tuple(self.routes[self.depth + 1]), self.flow)
+
+
+def chain(tail: Node) -> tuple[Producer, tuple[Node, ...]]:
+    """From a node up to the source or operator that it comes from, through stateless steps only."""
+    steps: list[Node] = []
+    node = tail
+    while not isinstance(node, Source | Latest | Aggregate | Join):
+        steps.insert(0, node)
+        (node,) = node.inputs
+    return node, tuple(steps)
+
+
+def levels(flow: Dataflow) -> dict[Node | Pass, int]:
+    """How many stages lie above each node."""
+    found: dict[Node | Pass, int] = {}
+    for node in walk(flow):
+        above = max((found[part] for part in node.inputs), default=0)
+        found[node] = above + isinstance(node, STATEFUL)
+    return found

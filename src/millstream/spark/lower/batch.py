@@ -1,0 +1,69 @@
+"""Batch: the same plan as plain Spark SQL over all rows. It shares no operator with the streaming side, so that
+it can be the judge of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+
+from millstream.plan.expressions import field
+from millstream.plan.nodes import Aggregate, Join, Latest, Node, Sink, Source, Union
+from millstream.spark.lower import aggregate, join, latest
+from millstream.spark.lower import source as sources
+from millstream.spark.lower.frames import hidden, steps
+
+Endings = Callable[[Source], str | None]
+"""Up to which offsets a source is read; None: all."""
+
+
+class Batch:
+    """Lowers nodes one by one; a node that several read is lowered once."""
+
+    def __init__(self, spark: SparkSession, endings: Endings = lambda source: None) -> None:
+        self.spark = spark
+        self.endings = endings
+        self.made: dict[Node, DataFrame] = {}
+
+    def rows(self, node: Node) -> DataFrame:
+        if node not in self.made:
+            self.made[node] = self.lower(node)
+        return self.made[node]
+
+    def lower(self, node: Node) -> DataFrame:
+        match node:
+            case Source():
+                rows = sources.batch(node, self.spark, self.endings(node))
+                return summed(rows, node) if node.options.changelog else rows
+            case Join():
+                return weighed(join.batch(node, self.plain(node.left), self.plain(node.right)))
+            case Aggregate():
+                return weighed(aggregate.batch(node, self.plain(node.input)))
+            case Latest():
+                return weighed(latest.batch(node, self.rows(node.input)))
+            case Union():
+                return reduce(DataFrame.unionAll, (self.plain(part) for part in node.parts)).selectExpr("1L AS `_w`", "*")
+            case Sink():
+                return self.rows(node.input)
+            case _:
+                return steps(self.rows(node.inputs[0]), (node,))
+
+    def plain(self, node: Node) -> DataFrame:
+        """A node's fields alone, in their order."""
+        return steps(self.rows(node), ()).selectExpr(*(field(name) for name in node.carries))
+
+
+def weighed(rows: DataFrame) -> DataFrame:
+    return rows.selectExpr("1L AS `_w`", "*")
+
+
+def summed(rows: DataFrame, node: Source) -> DataFrame:
+    """A changelog summed up: each row as often as its weights say."""
+    fields = [field(name) for name in node.carries]
+    total = rows.groupBy(*(part for part in hidden(rows) if part != "`_w`"), *fields).agg({"_w": "sum"})
+    total = total.withColumnRenamed("sum(_w)", "_n")
+    kept = [part for part in hidden(rows) if part != "`_w`"]
+    checked = "CASE WHEN `_n` < 0L THEN raise_error('MS-STATE-001: a changelog takes back rows that it never added') ELSE `_n` END"
+    repeated = total.selectExpr(*kept, *fields, f"explode(array_repeat(1L, CAST({checked} AS INT))) AS `_w`")
+    return repeated.selectExpr("`_w`", *kept, *fields)

@@ -1,0 +1,43 @@
+"""Stateless steps on a Spark frame: the fields of a node as columns, beside the weight `_w`."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from millstream.plan.expressions import field
+from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Node, Project
+
+HIDDEN = ("_w", "_deleted", "_order", "_bad")
+"""Columns that are Millstream's and ride along."""
+
+
+def hidden(frame: DataFrame) -> list[str]:
+    return [field(name) for name in frame.columns if name in HIDDEN]
+
+
+def step(frame: DataFrame, node: Node) -> DataFrame:
+    match node:
+        case Project():
+            chosen = [f"{part.expr.sql} AS {field(part.name)}" for part in node.exprs]
+            return frame.selectExpr(*hidden(frame), *chosen)
+        case Filter():
+            return frame.where(node.condition.sql)
+        case Explode():
+            return frame.selectExpr("*", f"explode({node.array.sql}) AS {field(node.element)}")
+        case Keep():
+            return frame.selectExpr(*hidden(frame), *(field(name) for name in node.carries))
+        case DeadLetters():
+            return frame.where("`_bad` IS NOT NULL").selectExpr("`_w`", "`_bad`.*")
+        case Alias() | Declared():
+            return frame
+        case _:
+            raise TypeError(f"{type(node).__name__} is not a stateless step")
+
+
+def steps(frame: DataFrame, chain: tuple[Node, ...]) -> DataFrame:
+    """A chain of steps; rows that could not be read only go where dead letters go."""
+    if "_bad" in frame.columns and not (chain and isinstance(chain[0], DeadLetters)):
+        frame = frame.where("`_bad` IS NULL")
+    for node in chain:
+        frame = step(frame, node)
+    return frame

@@ -1,0 +1,30 @@
+"""A whole job as one Spark query: sources, routers, stages, sinks."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from millstream.planner.stages import JobPlan
+from millstream.spark.lower import source as sources
+from millstream.spark.lower.batch import Batch
+from millstream.spark.lower.sink import cells, lower_sinks
+from millstream.spark.lower.router import Lane, route
+from millstream.spark.lower.stage import Output, lower_stage
+
+
+def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> DataFrame:
+    upstream = [Output(sources.stream(source, spark), {source: (None, None)}) for source in plan.sources]
+    for stage in plan.stages:
+        upstream = [lower_stage(stage, upstream, spark, combine)]
+    return lower_sinks(plan.sinks, plan.routes, upstream)
+
+
+def lower_batch(plan: JobPlan, spark: SparkSession) -> DataFrame:
+    """The rows of every sink after all input, to be written in one go."""
+    batch = Batch(spark)
+    written: DataFrame | None = None
+    for tag, sink in enumerate(plan.sinks):
+        rows = route(batch.rows(sink), [Lane(None, None, (), cells(sink, tag))])
+        written = rows if written is None else written.unionByName(rows)
+    assert written is not None
+    return written

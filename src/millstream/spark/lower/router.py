@@ -1,0 +1,176 @@
+"""Routers: stateless SQL between stages. One scan, however many operators read it.
+
+    one route      plain select and where
+    several        each step a struct column (NULL where the row drops out), then one row per route that is left:
+
+                   row ─▶ _n0 ─┬─▶ _n1 (where …) ─▶ to port 0
+                               └─▶ _n2 (select …) ─▶ to port 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import DataType
+
+from millstream.plan.expressions import Expr, field
+from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Node, Project
+from millstream.spark.lower.frames import hidden, steps
+from millstream.spark.lower.ports import Unpacked
+from millstream.spark.lower.types import cast
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column of the rows that go on: SQL over the fields of the route's last step, and its type."""
+
+    name: str
+    sql: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A route with all that is needed to walk it: how to read the producer, the steps, what comes out."""
+
+    tag: int | None
+    unpacked: Unpacked | None
+    steps: tuple[Node, ...]
+    cells: tuple[Cell, ...] = ()
+    condition: str | None = None
+
+
+def rows_of(frame: DataFrame, lane: Lane) -> DataFrame:
+    """The rows of a lane's last step, by itself."""
+    if lane.unpacked is not None:
+        if lane.tag is not None:
+            frame = frame.where(f"`_op` = {lane.tag}")
+        if lane.unpacked.condition:
+            frame = frame.where(lane.unpacked.condition)
+        frame = frame.selectExpr("`_w`", *(f"{sql} AS {field(name)}" for name, sql in lane.unpacked.fields))
+    return steps(frame, lane.steps)
+
+
+def route(frame: DataFrame, lanes: Sequence[Lane]) -> DataFrame:
+    """The rows that go on, of all lanes, in the target's columns."""
+    if len(lanes) > 1:
+        return FanOut(frame).route(lanes)
+    (lane,) = lanes
+    rows = rows_of(frame, lane)
+    if lane.condition:
+        rows = rows.where(lane.condition)
+    return rows.selectExpr(*(f"{cast(cell.sql, cell.type)} AS {field(cell.name)}" for cell in lane.cells))
+
+
+class FanOut:
+    """Several lanes from one frame, with each step of each lane computed once."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self.frame = frame
+        self.whole = list(frame.columns)
+        self.made: dict[tuple[object, ...], tuple[str, bool]] = {}
+
+    def route(self, lanes: Sequence[Lane]) -> DataFrame:
+        ones, manies = [], []
+        for lane in lanes:
+            name, many = self.walk(lane)
+            (manies if many else ones).append(self.last(lane, name, many))
+        parts = [f"array({', '.join(ones)})"] if ones else []
+        together = f"concat({', '.join([*parts, *manies])})" if manies else parts[0]
+        return self.frame.selectExpr(f"inline(filter({together}, `_x` -> `_x` IS NOT NULL))")
+
+    def walk(self, lane: Lane) -> tuple[str, bool]:
+        """The column that holds the lane's last step, and whether it holds many rows."""
+        path: tuple[object, ...] = (lane.tag, lane.unpacked, bool(lane.steps and isinstance(lane.steps[0], DeadLetters)))
+        at = self.column(path, lambda: (self.first(lane), False))
+        for node in lane.steps:
+            if isinstance(node, Alias | Declared):
+                continue
+            path = (*path, node)
+            before = at
+            at = self.column(path, lambda node=node, before=before: self.step(node, *before))  # type: ignore[misc]
+        return at
+
+    def column(self, path: tuple[object, ...], build: Callable[[], tuple[str, bool]]) -> tuple[str, bool]:
+        if path not in self.made:
+            name = f"_n{len(self.made)}"
+            sql, many = build()
+            self.frame = self.frame.selectExpr("*", f"{sql} AS `{name}`")
+            self.made[path] = (name, many)
+        return self.made[path]
+
+    def first(self, lane: Lane) -> str:
+        if lane.unpacked is None:
+            struct = named_struct([(name, field(name)) for name in self.whole])
+            if "_bad" not in self.whole:
+                return struct
+            dead = bool(lane.steps) and isinstance(lane.steps[0], DeadLetters)
+            return f"CASE WHEN `_bad` IS {'NOT NULL' if dead else 'NULL'} THEN {struct} END"
+        struct = named_struct([("_w", "`_w`"), *lane.unpacked.fields])
+        conditions = [f"`_op` = {lane.tag}"] if lane.tag is not None else []
+        conditions += [f"({lane.unpacked.condition})"] if lane.unpacked.condition else []
+        return f"CASE WHEN {' AND '.join(conditions)} THEN {struct} END" if conditions else struct
+
+    def step(self, node: Node, name: str, many: bool) -> tuple[str, bool]:
+        if many:
+            return self.step_of_many(node, name), True
+        if isinstance(node, Explode):
+            element = named_struct([*self.kept(node, name), (node.element, "`_e`")])
+            array = node.array.over(lambda part: f"`{name}`.{field(part)}")
+            return f"transform(coalesce({array}, array()), `_e` -> {element})", True
+        return self.step_of_one(node, name), False
+
+    def step_of_one(self, node: Node, name: str) -> str:
+        def place(part: str) -> str:
+            return f"`{name}`.{field(part)}"
+
+        if isinstance(node, Filter):
+            return f"CASE WHEN {node.condition.over(place)} THEN `{name}` END"
+        return f"CASE WHEN `{name}` IS NOT NULL THEN {named_struct(self.fields(node, name, place))} END"
+
+    def step_of_many(self, node: Node, name: str) -> str:
+        def place(part: str) -> str:
+            return f"`_r`.{field(part)}"
+
+        if isinstance(node, Filter):
+            return f"filter(`{name}`, `_r` -> {node.condition.over(place)})"
+        if isinstance(node, Explode):
+            inner = named_struct([*self.kept(node, "_r"), (node.element, "`_e`")])
+            array = f"coalesce({node.array.over(place)}, array())"
+            return f"flatten(transform(`{name}`, `_r` -> transform({array}, `_e` -> {inner})))"
+        return f"transform(`{name}`, `_r` -> {named_struct(self.fields(node, '_r', place))})"
+
+    def fields(self, node: Node, name: str, place: Callable[[str], str]) -> list[tuple[str, str]]:
+        weight = [("_w", f"`{name}`.`_w`")]
+        if isinstance(node, Project):
+            return weight + [(part.name, part.expr.over(place)) for part in node.exprs]
+        if isinstance(node, DeadLetters):
+            return weight + [(part, f"`{name}`.`_bad`.{field(part)}") for part in node.carries]
+        assert isinstance(node, Keep)
+        return self.kept(node, name)
+
+    def kept(self, node: Keep | Explode, name: str) -> list[tuple[str, str]]:
+        ours = [part.strip("`") for part in hidden(self.frame)] or ["_w"]
+        upserts = [part for part in ours if part in ("_deleted", "_order")]
+        fields = node.carries if isinstance(node, Keep) else node.input.carries
+        return [(part, f"`{name}`.{field(part)}") for part in ("_w", *upserts, *fields)]
+
+    def last(self, lane: Lane, name: str, many: bool) -> str:
+        row = "_r" if many else name
+
+        def place(part: str) -> str:
+            return f"`{row}`.{field(part)}"
+
+        struct = named_struct([(cell.name, cast(Expr(cell.sql).over(place), cell.type)) for cell in lane.cells])
+        condition = Expr(lane.condition).over(place) if lane.condition else None
+        if many:
+            kept = f"filter(`{name}`, `_r` -> {condition})" if condition else f"`{name}`"
+            return f"transform({kept}, `_r` -> {struct})"
+        conditions = [f"`{name}` IS NOT NULL", *([f"({condition})"] if condition else [])]
+        return f"CASE WHEN {' AND '.join(conditions)} THEN {struct} END"
+
+
+def named_struct(fields: Sequence[tuple[str, str]]) -> str:
+    return "named_struct(" + ", ".join(f"'{name}', {sql}" for name, sql in fields) + ")"

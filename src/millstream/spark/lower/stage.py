@@ -1,0 +1,183 @@
+"""Stages: lays out the rows that enter, tells the kernels what to host, reads what comes out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType, IntegerType, LongType, StructField, StructType
+
+from millstream.plan.expressions import field
+from millstream.plan.nodes import Aggregate, Join, Latest
+from millstream.planner.stages import Operator, Pass, Port, Producer, Route, Stage
+from millstream.spark.lower import aggregate, join, latest
+from millstream.spark.lower.ports import Shape, Unpacked
+from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
+from millstream.spark.lower.types import types_of
+
+BUCKETS = 64
+"""Rows that only ride through are spread by their hash over so many groups per task set."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a stage, or a source, gives: a frame, and how each producer's rows are read from it."""
+
+    frame: DataFrame
+    producers: dict[Producer, tuple[int | None, Unpacked | None]]
+
+    def lane(self, route_: Route) -> Lane:
+        tag, unpacked = self.producers[route_.producer]
+        return Lane(tag, unpacked, route_.steps)
+
+
+def lower_stage(stage: Stage, upstream: list[Output], spark: SparkSession, combine: bool) -> Output:
+    shapes = Shapes(stage, upstream)
+    layout = Layout(stage, shapes)
+    routed: DataFrame | None = None
+    for output in upstream:
+        lanes = [layout.lane(route_, output) for route_ in stage.routes if route_.producer in output.producers]
+        if lanes:
+            part = route(output.frame, lanes)
+            routed = part if routed is None else routed.unionByName(part)
+    assert routed is not None
+    frame = host(routed, layout.spec(), spark, combine)
+    several = len(stage.operators) > 1
+    producers: dict[Producer, tuple[int | None, Unpacked | None]] = {}
+    for i, operator in enumerate(stage.operators):
+        producers[operator] = (i if several else None, shapes.unpack(operator, f"`_o{i}`"))
+    return Output(frame, producers)
+
+
+def host(routed: DataFrame, spec: list[dict[str, object]], spark: SparkSession, combine: bool) -> DataFrame:
+    jvm = spark._jvm
+    assert jvm is not None
+    return DataFrame(jvm.millstream.stage.Stage.apply(routed._jdf, json.dumps(spec), combine), spark)
+
+
+class Shapes:
+    """For each operator: the rows that come in, by themselves, and what it needs of them."""
+
+    def __init__(self, stage: Stage, upstream: list[Output]) -> None:
+        self.rows: dict[Port, DataFrame] = {}
+        for route_ in stage.routes:
+            assert isinstance(route_.to, Port)
+            if route_.to not in self.rows:
+                output = next(output for output in upstream if route_.producer in output.producers)
+                self.rows[route_.to] = rows_of(output.frame, output.lane(route_))
+        self.ports: dict[Port, Shape] = {}
+        for operator in stage.operators:
+            for side, shape in enumerate(self.shapes(operator)):
+                self.ports[Port(operator, side)] = shape
+
+    def shapes(self, operator: Operator) -> tuple[Shape, ...]:
+        rows = self.rows[Port(operator)]
+        match operator:
+            case Join():
+                return join.shapes(operator, rows, self.rows[Port(operator, 1)])
+            case Aggregate():
+                return (aggregate.shape(operator, rows),)
+            case Latest():
+                return (latest.shape(operator, rows),)
+            case Pass():
+                return (pass_shape(operator, rows),)
+
+    def unpack(self, operator: Operator, struct: str) -> Unpacked:
+        match operator:
+            case Join():
+                return join.unpack(operator, struct)
+            case Aggregate():
+                return aggregate.unpack(operator, self.rows[Port(operator)], struct)
+            case Latest():
+                return latest.unpack(operator, struct)
+            case Pass():
+                return Unpacked(tuple((name, f"{struct}.{field(name)}") for name in operator.node.carries))
+
+    def spec(self, operator: Operator) -> dict[str, object]:
+        match operator:
+            case Join():
+                return join.spec(operator)
+            case Aggregate():
+                return aggregate.spec(operator, self.rows[Port(operator)])
+            case Latest():
+                return latest.spec(operator)
+            case Pass():
+                return {"kind": "pass"}
+
+
+def pass_shape(operator: Pass, rows: DataFrame) -> Shape:
+    """Equal rows take the same way, so that a retraction cannot overtake its row."""
+    fields = [field(name) for name in operator.node.carries]
+    key = f"pmod(hash({', '.join(fields)}), {BUCKETS})"
+    payload = tuple((name, field(name)) for name in operator.node.carries)
+    return Shape((key,), (IntegerType(),), payload, tuple(types_of(rows, fields)))
+
+
+class Layout:
+    """The columns of the rows that enter a stage: tag, key slots, port, weight, payloads. See Layout.java."""
+
+    def __init__(self, stage: Stage, shapes: Shapes) -> None:
+        self.stage = stage
+        self.shapes = shapes
+        self.ports = list(shapes.ports)
+        self.slots: list[DataType] = []
+        self.places = {operator: self.place(shapes.ports[Port(operator)]) for operator in stage.operators}
+
+    def place(self, shape: Shape) -> list[int]:
+        """A slot for each key column; operators share slots of the same type."""
+        taken: list[int] = []
+        for type_ in shape.key_types:
+            free = (i for i, slot in enumerate(self.slots) if slot == type_ and i not in taken)
+            slot = next(free, len(self.slots))
+            if slot == len(self.slots):
+                self.slots.append(type_)
+            taken.append(slot)
+        return taken
+
+    @property
+    def tagged(self) -> bool:
+        return len(self.stage.operators) > 1
+
+    def lane(self, route_: Route, output: Output) -> Lane:
+        assert isinstance(route_.to, Port)
+        shape = self.shapes.ports[route_.to]
+        return replace(output.lane(route_), cells=tuple(self.cells(route_.to)), condition=shape.condition)
+
+    def cells(self, port: Port) -> list[Cell]:
+        shape = self.shapes.ports[port]
+        tag = Cell("_op", str(self.stage.operators.index(port.operator)), IntegerType())
+        which = Cell("_port", str(self.ports.index(port)), IntegerType())
+        keys = ["NULL"] * len(self.slots)
+        for slot, key in zip(self.places[port.operator], shape.keys, strict=True):
+            keys[slot] = key
+        slots = [Cell(f"_k{i}", sql, type_) for i, (sql, type_) in enumerate(zip(keys, self.slots, strict=True))]
+        payloads = [Cell(f"_p{i}", self.payload(other, port), self.type(other)) for i, other in enumerate(self.ports)]
+        weight = Cell("_w", "`_w`", LongType())
+        return [
+            *([tag] if self.tagged else []),
+            *slots,
+            *([which] if len(self.ports) > 1 else []),
+            weight,
+            *payloads,
+        ]
+
+    def payload(self, column: Port, port: Port) -> str:
+        return named_struct(self.shapes.ports[port].payload) if column == port else "NULL"
+
+    def type(self, port: Port) -> DataType:
+        shape = self.shapes.ports[port]
+        named = zip(shape.payload, shape.payload_types, strict=True)
+        return StructType([StructField(name, type_) for (name, _), type_ in named])
+
+    def spec(self) -> list[dict[str, object]]:
+        first = 1 if self.tagged else 0
+        return [
+            {
+                "name": operator.name,
+                "port": self.ports.index(Port(operator)),
+                "keys": [first + slot for slot in self.places[operator]],
+                **self.shapes.spec(operator),
+            }
+            for operator in self.stage.operators
+        ]

@@ -1,0 +1,69 @@
+"""Types, as Spark finds them by analysing the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StructType,
+)
+
+from millstream.plan.expressions import field
+
+WHOLE = (ByteType, ShortType, IntegerType, LongType)
+FLOATING = (FloatType, DoubleType)
+
+
+def types_of(frame: DataFrame, expressions: Sequence[str]) -> list[DataType]:
+    """The types of SQL expressions over a frame."""
+    if not expressions:
+        return []
+    named = [f"{sql} AS `{i}`" for i, sql in enumerate(expressions)]
+    return [part.dataType for part in frame.selectExpr(*named).schema.fields]
+
+
+def common_type(frame: DataFrame, one: DataType, other: DataType) -> DataType:
+    """The type in which Spark would compare two types."""
+    if one == other:
+        return one
+    nulls = f"array({cast('NULL', one)}, {cast('NULL', other)})"
+    element: DataType = types_of(frame, [nulls])[0].elementType  # type: ignore[attr-defined]
+    return element
+
+
+def cast(sql: str, type_: DataType) -> str:
+    return f"CAST({sql} AS {sql_type(type_)})"
+
+
+def sql_type(type_: DataType) -> str:
+    """The type as SQL, with field names quoted: a join's fields have dots in them."""
+    if isinstance(type_, StructType):
+        return "STRUCT<" + ", ".join(f"{field(part.name)}: {sql_type(part.dataType)}" for part in type_.fields) + ">"
+    if isinstance(type_, ArrayType):
+        return f"ARRAY<{sql_type(type_.elementType)}>"
+    if isinstance(type_, MapType):
+        return f"MAP<{sql_type(type_.keyType)}, {sql_type(type_.valueType)}>"
+    return type_.simpleString()
+
+
+def whole(type_: DataType) -> bool:
+    return isinstance(type_, WHOLE)
+
+
+def floating(type_: DataType) -> bool:
+    return isinstance(type_, FLOATING)
+
+
+def decimal(type_: DataType) -> DecimalType | None:
+    return type_ if isinstance(type_, DecimalType) else None

@@ -1,0 +1,71 @@
+"""The Spark session: made with all that Millstream needs, or checked if the user brings one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from millstream.errors import MillstreamError
+
+JAR = Path(__file__).resolve().parent.parent / "jars" / "millstream-kernels.jar"
+
+STATE = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+"""What every query of ours runs with, whoever made the session: set on the query's session."""
+
+OWN = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""For sessions that Millstream makes itself."""
+
+
+def make(slots: int, parallelism: int, extra: dict[str, str]) -> SparkSession:
+    """A local session with a task slot for everything that must run at once."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(f"local[{slots}]").appName("millstream").config("spark.jars", jar())
+    builder = builder.config("spark.sql.shuffle.partitions", str(parallelism))
+    for name, value in {**OWN, **STATE, **extra}.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def jar() -> str:
+    if not JAR.exists():
+        raise MillstreamError(
+            "MS-SETUP-001",
+            "the Java kernels are missing from this installation.",
+            hint="install millstream again, with a JDK 17 or newer on the machine",
+        )
+    return str(JAR)
+
+
+def check(spark: SparkSession) -> None:
+    """A session that the user made must have the kernels on its class path."""
+    jvm = spark._jvm
+    assert jvm is not None
+    try:
+        jvm.java.lang.Class.forName(
+            "millstream.stage.Stage", False, jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        )
+    except Exception as error:
+        raise MillstreamError(
+            "MS-SETUP-002",
+            "the Spark session does not have Millstream's kernels on its class path.",
+            hint=f'make it with .config("spark.jars", "{jar()}")',
+        ) from error
+
+
+def slots(spark: SparkSession) -> int:
+    return int(spark.sparkContext.defaultParallelism)
