@@ -15,6 +15,8 @@ public final class PartitionLog {
   private final String topic;
   private final int partition;
   private List<SegmentName> segments = List.of();
+  private SegmentName lastByProducer;
+  private boolean repaired;
   private long listedAt;
   private long stamp = -1;
 
@@ -41,6 +43,7 @@ public final class PartitionLog {
     }
     found.sort(null);
     segments = found;
+    lastByProducer = found.stream().filter(SegmentName::byProducer).reduce((a, b) -> b).orElse(null);
     stamp = changed;
     listedAt = now;
   }
@@ -81,14 +84,7 @@ public final class PartitionLog {
 
   /** A crash may leave a torn frame in the last segment that a producer wrote, and nowhere else. */
   boolean mayBeTorn(SegmentName segment) {
-    if (!segment.byProducer()) {
-      return false;
-    }
-    SegmentName next = after(segment);
-    while (next != null && !next.byProducer()) {
-      next = after(next);
-    }
-    return next == null;
+    return segment.equals(lastByProducer);
   }
 
   /** The offset that the next record will get: counts the last segment, from where it was counted before. */
@@ -100,11 +96,10 @@ public final class PartitionLog {
   /** As {@link #end}, for the one that holds the partition's lock: a torn frame is cut off. */
   public long endAfterRepair() throws IOException {
     refresh();
-    for (SegmentName segment : segments) {
-      if (segment.byProducer() && mayBeTorn(segment)) {
-        count(segment, true);
-      }
+    if (!repaired && lastByProducer != null) {
+      count(lastByProducer, true);
     }
+    repaired = true;
     return end();
   }
 
@@ -142,6 +137,20 @@ public final class PartitionLog {
     if (reader.created() >= 0) {
       Positions.remember(reader.path, reader.created(), offset, reader.position());
     }
+  }
+
+  /** Spares counting a segment that was just published: its records were counted when they were written. */
+  public void published(String file, long base, long records) throws IOException {
+    try (SegmentReader reader = new SegmentReader(disk, folder + "/" + file);
+        Disk.Input in = disk.open(reader.path)) {
+      Positions.remember(reader.path, reader.created(), base + records, in.size());
+    }
+  }
+
+  /** Whether a sink's file was published before. */
+  public boolean holds(String token) throws IOException {
+    refresh();
+    return segments.stream().anyMatch(segment -> token.equals(segment.token()));
   }
 
   private void check(SegmentReader.Met met, SegmentName segment, SegmentReader reader, long offset) {
