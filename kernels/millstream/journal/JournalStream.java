@@ -1,0 +1,141 @@
+package millstream.journal;
+
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
+import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.ReadMaxRows;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
+import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
+import org.apache.spark.sql.types.StructType;
+
+/** A topic as a stream: by epochs with known ends, or in real time, where an epoch ends when its time is over. */
+final class JournalStream implements MicroBatchStream, SupportsTriggerAvailableNow, SupportsRealTimeMode {
+  private final JournalOptions options;
+  private final StructType columns;
+  private final Topic topic;
+  private final Offsets offsets;
+  private boolean realTime;
+  private boolean availableNow;
+  private JournalOffset initial;
+  private JournalOffset newest;
+
+  JournalStream(JournalOptions options, StructType columns) {
+    this.options = options;
+    this.columns = columns;
+    this.topic = options.open();
+    this.offsets = new Offsets(topic);
+  }
+
+  /** Found once: "latest" must not move between planning the first epoch and running it. */
+  @Override
+  public Offset initialOffset() {
+    if (initial == null) {
+      initial = offsets.starting(options.starting);
+    }
+    return initial;
+  }
+
+  @Override
+  public Offset deserializeOffset(String json) {
+    return JournalOffset.parse("offsets in the checkpoint", json);
+  }
+
+  @Override
+  public ReadLimit getDefaultReadLimit() {
+    return options.maxRowsPerEpoch > 0 ? ReadLimit.maxRows(options.maxRowsPerEpoch) : ReadLimit.allAvailable();
+  }
+
+  @Override
+  public void prepareForTriggerAvailableNow() {
+    availableNow = true;
+  }
+
+  @Override
+  public void prepareForRealTimeMode() {
+    realTime = true;
+  }
+
+  @Override
+  public Offset latestOffset() {
+    throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead");
+  }
+
+  @Override
+  public Offset latestOffset(Offset start, ReadLimit limit) {
+    if (realTime) {
+      // Spark takes an epoch's end from its tasks; to count records here would only delay the next epoch.
+      return start;
+    }
+    if (newest == null || !availableNow) {
+      newest = offsets.end();
+    }
+    return limit instanceof ReadMaxRows rows ? limited((JournalOffset) start, newest, rows.maxRows()) : newest;
+  }
+
+  @Override
+  public Offset reportLatestOffset() {
+    return newest;
+  }
+
+  /** Shares the rows out in proportion to what each partition holds, rounded up as far as they go. */
+  private static JournalOffset limited(JournalOffset start, JournalOffset end, long rows) {
+    double waiting = 0;
+    for (Map.Entry<Integer, Long> entry : end.byPartition().entrySet()) {
+      waiting += Math.max(0, entry.getValue() - start.of(entry.getKey()));
+    }
+    if (waiting <= rows) {
+      return end;
+    }
+    Map<Integer, Long> next = new TreeMap<>();
+    long left = rows;
+    for (Map.Entry<Integer, Long> entry : end.byPartition().entrySet()) {
+      long from = start.of(entry.getKey());
+      long there = Math.max(0, entry.getValue() - from);
+      long share = Math.min(left, Math.min(there, (long) Math.ceil(rows * (there / waiting))));
+      left -= share;
+      next.put(entry.getKey(), from + share);
+    }
+    return new JournalOffset(next);
+  }
+
+  @Override
+  public InputPartition[] planInputPartitions(Offset start, Offset end) {
+    return JournalPartition.between(options, (JournalOffset) start, (JournalOffset) end);
+  }
+
+  @Override
+  public InputPartition[] planInputPartitions(Offset start) {
+    return JournalPartition.after(options, (JournalOffset) start, topic.partitions());
+  }
+
+  @Override
+  public Offset mergeOffsets(PartitionOffset[] ends) {
+    Map<Integer, Long> next = new TreeMap<>();
+    for (PartitionOffset end : ends) {
+      JournalOffset.OfPartition of = (JournalOffset.OfPartition) end;
+      next.put(of.partition(), of.next());
+    }
+    return new JournalOffset(next);
+  }
+
+  @Override
+  public PartitionReaderFactory createReaderFactory() {
+    return new JournalReader.Factory(columns.fieldNames());
+  }
+
+  @Override
+  public void commit(Offset end) {}
+
+  @Override
+  public void stop() {}
+
+  @Override
+  public String toString() {
+    return "journal " + options.path + ", topic " + options.topic;
+  }
+}

@@ -1,0 +1,65 @@
+package millstream.journal;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The partitions that one run may write to. POSIX locks: they end with the process, and Python's see them.
+ *
+ * <p>Such a lock is also lost when its process closes any other handle of the file, so within the process a set
+ * says who holds what, and a file that is locked is never opened a second time.
+ */
+public final class Locks implements AutoCloseable {
+  private static final Set<String> HELD = new HashSet<>();
+
+  private final Map<String, FileChannel> channels = new LinkedHashMap<>();
+
+  /** Locks every partition of the topic, or refuses. Two sinks of one run may share a topic. */
+  public void take(Topic topic) throws IOException {
+    if (!topic.disk().isLocal()) {
+      return;
+    }
+    for (int partition = 0; partition < topic.partitions(); partition++) {
+      topic.disk().makeFolder(topic.folder(partition));
+      Path file = Path.of(topic.folder(partition)).toRealPath().resolve("lock");
+      if (!channels.containsKey(file.toString()) && !take(file)) {
+        throw JournalException.locked(topic.name(), partition);
+      }
+    }
+  }
+
+  private boolean take(Path file) throws IOException {
+    synchronized (HELD) {
+      if (HELD.contains(file.toString())) {
+        return false;
+      }
+      FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      FileLock lock = channel.tryLock();
+      if (lock == null) {
+        channel.close();
+        return false;
+      }
+      HELD.add(file.toString());
+      channels.put(file.toString(), channel);
+      return true;
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    synchronized (HELD) {
+      for (Map.Entry<String, FileChannel> entry : channels.entrySet()) {
+        entry.getValue().close();
+        HELD.remove(entry.getKey());
+      }
+      channels.clear();
+    }
+  }
+}

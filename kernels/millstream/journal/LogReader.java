@@ -1,0 +1,105 @@
+package millstream.journal;
+
+import java.io.Closeable;
+import java.io.IOException;
+
+/** Reads a partition's records from an offset on, from segment to segment, and follows it as it grows. */
+final class LogReader implements Closeable {
+  /** So often a place is remembered within a long segment. */
+  private static final long REMEMBER_EVERY = 8L << 20;
+
+  private final PartitionLog log;
+  private SegmentName segment;
+  private SegmentReader reader;
+  private long offset;
+  private long remembered;
+
+  LogReader(PartitionLog log, long from) {
+    this.log = log;
+    this.offset = from;
+  }
+
+  /** The offset of the next record. */
+  long offset() {
+    return offset;
+  }
+
+  /** The segment that the last record is in: valid after {@link #next} gave true. */
+  SegmentReader record() {
+    return reader;
+  }
+
+  /** Goes to the next record; false if there is none now in the segments that were last listed. */
+  boolean next() throws IOException {
+    while (reader != null || start()) {
+      SegmentReader.Met met = reader.next();
+      if (met == SegmentReader.Met.RECORD) {
+        return step();
+      }
+      SegmentName next = log.after(segment);
+      if (next == null) {
+        log.checkEnd(met, segment, reader, offset);
+        return false;
+      }
+      // Records may have come after the first look and before the next segment: look again, now that it is there.
+      met = reader.next();
+      if (met == SegmentReader.Met.RECORD) {
+        return step();
+      }
+      log.checkEnd(met, segment, reader, offset);
+      open(next);
+    }
+    return false;
+  }
+
+  private boolean step() throws IOException {
+    offset++;
+    if (reader.position() - remembered > REMEMBER_EVERY) {
+      remembered = reader.position();
+      log.remember(reader, offset);
+    }
+    return true;
+  }
+
+  JournalException corrupt(String found) {
+    return log.corrupt(reader, offset - 1, found);
+  }
+
+  private void open(SegmentName next) throws IOException {
+    close();
+    segment = next;
+    reader = log.open(next);
+  }
+
+  /** Finds the first record to read; false while no segment holds it. */
+  private boolean start() throws IOException {
+    SegmentName holding = log.holding(offset);
+    if (holding == null) {
+      if (!log.segments().isEmpty()) {
+        throw log.outOfRange(offset, log.end());
+      }
+      return false;
+    }
+    long wanted = offset;
+    open(holding);
+    offset = log.seek(reader, holding, wanted);
+    while (offset < wanted) {
+      SegmentReader.Met met = reader.next();
+      if (met != SegmentReader.Met.RECORD) {
+        log.checkEnd(met, segment, reader, offset);
+        throw log.outOfRange(wanted, offset);
+      }
+      offset++;
+    }
+    return true;
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (reader != null) {
+      log.remember(reader, offset);
+      reader.close();
+      reader = null;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package millstream.journal;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A topic that is there. */
+public final class Topic {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int FORMAT = 1;
+
+  private final Disk disk;
+  private final String journal;
+  private final String name;
+  private final int partitions;
+
+  private Topic(Disk disk, String journal, String name, int partitions) {
+    this.disk = disk;
+    this.journal = journal;
+    this.name = name;
+    this.partitions = partitions;
+  }
+
+  public static Topic open(String journal, String name) {
+    Disk disk = Disk.of(journal);
+    String folder = Disk.plain(journal);
+    try {
+      String description = folder + "/" + name + "/topic.json";
+      if (name.isEmpty() || name.startsWith(".") || name.contains("/") || !disk.exists(description)) {
+        throw JournalException.noTopic(journal, name, names(disk, folder));
+      }
+      JsonNode json = JSON.readTree(disk.readAll(description));
+      if (json.path("format").asInt() != FORMAT || json.path("partitions").asInt() < 1) {
+        throw JournalException.unknownFormat(description, json.toString());
+      }
+      return new Topic(disk, folder, name, json.get("partitions").asInt());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static List<String> names(Disk disk, String journal) throws IOException {
+    List<String> names = new ArrayList<>();
+    for (String name : disk.list(journal)) {
+      if (disk.exists(journal + "/" + name + "/topic.json")) {
+        names.add(name);
+      }
+    }
+    names.sort(null);
+    return names;
+  }
+
+  public Disk disk() {
+    return disk;
+  }
+
+  public String name() {
+    return name;
+  }
+
+  public int partitions() {
+    return partitions;
+  }
+
+  public String folder() {
+    return journal + "/" + name;
+  }
+
+  public String folder(int partition) {
+    return folder() + "/" + partition;
+  }
+
+  public PartitionLog log(int partition) {
+    return new PartitionLog(disk, folder(partition), name, partition);
+  }
+}

@@ -1,0 +1,37 @@
+package millstream.sink;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import millstream.journal.Disk;
+
+/** What a checkpoint says: which query it is of, and the last epoch that was committed. */
+final class Commits {
+  private final Disk disk;
+  private final String folder;
+
+  Commits(String checkpoint) {
+    disk = Disk.of(checkpoint);
+    folder = Disk.plain(checkpoint);
+  }
+
+  /** -1 if no epoch was committed yet. */
+  long last() throws IOException {
+    long last = -1;
+    for (String name : disk.list(folder + "/commits")) {
+      // Next to the log's files lie their checksums and files half written.
+      if (!name.isEmpty() && name.chars().allMatch(c -> c >= '0' && c <= '9')) {
+        last = Math.max(last, Long.parseLong(name));
+      }
+    }
+    return last;
+  }
+
+  /** The id of the query; null until it has been started once. */
+  String queryId() throws IOException {
+    String metadata = folder + "/metadata";
+    if (!disk.exists(metadata)) {
+      return null;
+    }
+    return new ObjectMapper().readTree(disk.readAll(metadata)).path("id").asText(null);
+  }
+}

@@ -1,0 +1,95 @@
+package millstream.sink;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+
+/**
+ * The second phase: publishes epochs once Spark has committed them. Spark writes its commit log, then tells of the
+ * epoch's progress; the log itself is what counts here, so a lost or early event does no harm.
+ */
+public final class Publisher extends StreamingQueryListener implements AutoCloseable {
+  private static final long serialVersionUID = 1L;
+  /** By sinks: what went wrong. The next epoch fails by it, for nobody sees an error that a listener throws. */
+  private static final Map<String, Throwable> FAILED = new ConcurrentHashMap<>();
+
+  private final String sinks;
+  private final transient Commits commits;
+  private final transient List<Committer> committers = new ArrayList<>();
+  private String queryId;
+  private long published = -1;
+  private boolean closed;
+
+  public Publisher(String sinks, String checkpoint) throws IOException {
+    this.sinks = sinks;
+    this.commits = new Commits(checkpoint);
+    for (SinkSpec spec : SinkSpec.parse(sinks)) {
+      committers.add(SinkKind.of(spec).committer(spec));
+    }
+  }
+
+  static void checkHealthy(String sinks) {
+    Throwable failed = FAILED.get(sinks);
+    if (failed != null) {
+      throw SinkException.publishFailed(failed);
+    }
+  }
+
+  static void forget(String sinks) {
+    FAILED.remove(sinks);
+  }
+
+  /** Publishes every epoch that the checkpoint says is committed; gives the last one, or -1. */
+  public synchronized long publish() throws IOException {
+    long last = closed ? published : commits.last();
+    if (last > published) {
+      for (Committer committer : committers) {
+        committer.publish(last);
+      }
+      published = last;
+    }
+    return published;
+  }
+
+  private synchronized void publishFor(UUID query) {
+    try {
+      if (queryId == null) {
+        queryId = commits.queryId();
+      }
+      if (query.toString().equals(queryId)) {
+        publish();
+      }
+    } catch (IOException | RuntimeException e) {
+      FAILED.put(sinks, e);
+    }
+  }
+
+  @Override
+  public void onQueryStarted(QueryStartedEvent event) {}
+
+  @Override
+  public void onQueryProgress(QueryProgressEvent event) {
+    publishFor(event.progress().id());
+  }
+
+  @Override
+  public void onQueryTerminated(QueryTerminatedEvent event) {
+    publishFor(event.id());
+  }
+
+  /** Publishes what is committed, and nothing afterwards: to be called before the locks are given back. */
+  @Override
+  public synchronized void close() throws IOException {
+    if (!closed) {
+      publish();
+      closed = true;
+      for (Committer committer : committers) {
+        committer.close();
+      }
+    }
+  }
+}

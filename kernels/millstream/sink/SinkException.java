@@ -1,0 +1,35 @@
+package millstream.sink;
+
+/** An error that a user sees: it begins with its code, as in {@code MS-SINK-002: …}. */
+public final class SinkException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private SinkException(String message, Throwable cause) {
+    super(message, cause);
+  }
+
+  static SinkException badOption(String what) {
+    return new SinkException("MS-SINK-001: " + what, null);
+  }
+
+  static SinkException onlyAppends(String sink, long weight) {
+    return new SinkException(
+        "MS-SINK-002: sink \"" + sink + "\" only appends and was handed a row with weight " + weight + ".", null);
+  }
+
+  static SinkException preparedFileMissing(String sink, long epoch, String file) {
+    return new SinkException(
+        "MS-SINK-003: sink \"" + sink + "\": " + file + ", prepared for epoch " + epoch
+            + ", is neither published nor there.", null);
+  }
+
+  static SinkException usedWriter(String sink, String writer) {
+    return new SinkException(
+        "MS-SINK-004: sink \"" + sink + "\": writer \"" + writer
+            + "\" has written to this topic before; a batch needs a writer of its own.", null);
+  }
+
+  static SinkException publishFailed(Throwable cause) {
+    return new SinkException("MS-SINK-005: a committed epoch could not be published: " + cause.getMessage(), cause);
+  }
+}

@@ -1,0 +1,84 @@
+package millstream.sink;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import millstream.journal.Locks;
+import org.apache.spark.sql.connector.write.BatchWrite;
+import org.apache.spark.sql.connector.write.DataWriterFactory;
+import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+
+/** A batch is a single epoch, published when it is committed. It holds the sinks' locks while it runs. */
+final class SinksBatch implements BatchWrite {
+  private static final long EPOCH = 0;
+
+  private final List<SinkSpec> specs;
+  private final Locks locks = new Locks();
+  private boolean publishing;
+
+  SinksBatch(String sinks) {
+    specs = SinkSpec.parse(sinks);
+  }
+
+  private interface Step {
+    void on(Committer committer) throws IOException;
+  }
+
+  private void each(Step step) {
+    try {
+      for (SinkSpec spec : specs) {
+        try (Committer committer = SinkKind.of(spec).committer(spec)) {
+          step.on(committer);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
+    try {
+      each(committer -> committer.claim(locks));
+      each(Committer::requireUnused);
+      each(committer -> committer.recover(EPOCH - 1));
+    } catch (RuntimeException e) {
+      release();
+      throw e;
+    }
+    SinksWriter.Factory factory = new SinksWriter.Factory(new ArrayList<>(specs), false);
+    return (task, attempt) -> factory.createWriter(task, attempt, EPOCH);
+  }
+
+  @Override
+  public boolean useCommitCoordinator() {
+    return false;
+  }
+
+  @Override
+  public void commit(WriterCommitMessage[] messages) {
+    SinksWrite.prepared(specs, EPOCH, messages);
+    publishing = true;
+    each(committer -> committer.publish(EPOCH));
+    release();
+  }
+
+  /** Files that are listed may be published in part already: then the rest is kept for who looks into it. */
+  @Override
+  public void abort(WriterCommitMessage[] messages) {
+    if (!publishing) {
+      SinksWrite.discard(specs, EPOCH);
+    }
+    release();
+  }
+
+  private void release() {
+    try {
+      locks.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

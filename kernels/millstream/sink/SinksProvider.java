@@ -1,0 +1,90 @@
+package millstream.sink;
+
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.write.BatchWrite;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.Write;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
+import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** {@code format("millstream-sinks")}: one output of a job, whose rows say which of its sinks they go to. */
+public final class SinksProvider implements TableProvider, DataSourceRegister {
+  static final StructType SCHEMA = (StructType) DataType.fromDDL("sink INT, key BINARY, value BINARY, w BIGINT");
+
+  @Override
+  public String shortName() {
+    return "millstream-sinks";
+  }
+
+  @Override
+  public StructType inferSchema(CaseInsensitiveStringMap options) {
+    return SCHEMA;
+  }
+
+  @Override
+  public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+    return new SinksTable();
+  }
+
+  private static final class SinksTable implements SupportsWrite {
+    @Override
+    public String name() {
+      return "millstream-sinks";
+    }
+
+    @Override
+    @Deprecated
+    public StructType schema() {
+      return SCHEMA;
+    }
+
+    @Override
+    public Set<TableCapability> capabilities() {
+      return Set.of(TableCapability.STREAMING_WRITE, TableCapability.BATCH_WRITE);
+    }
+
+    @Override
+    public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+      return new Builder(info);
+    }
+  }
+
+  /** Update mode is append here: a row's weight says whether it adds or takes back. */
+  private record Builder(LogicalWriteInfo info) implements WriteBuilder, SupportsStreamingUpdateAsAppend {
+    @Override
+    public Write build() {
+      // Spark checks the columns of a batch, but not those of a stream.
+      if (!DataType.equalsIgnoreNullability(info.schema(), SCHEMA)) {
+        throw SinkException.badOption("the sinks are handed " + info.schema().toDDL() + ", not " + SCHEMA.toDDL());
+      }
+      String sinks = info.options().get("sinks");
+      if (sinks == null) {
+        throw SinkException.badOption("option sinks is missing.");
+      }
+      return new SinksWriteOf(sinks, "each".equalsIgnoreCase(info.options().get("flush")));
+    }
+  }
+
+  private record SinksWriteOf(String sinks, boolean each) implements Write {
+    @Override
+    public StreamingWrite toStreaming() {
+      return new SinksWrite(sinks, each);
+    }
+
+    @Override
+    public BatchWrite toBatch() {
+      return new SinksBatch(sinks);
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package millstream.sink;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
+
+/**
+ * The driver's side of an epoch, for all sinks. What Spark calls commit is only the first phase: Spark has yet to
+ * commit the epoch itself. {@link Publisher} does the second.
+ */
+final class SinksWrite implements StreamingWrite {
+  private final String sinks;
+  private final boolean each;
+
+  SinksWrite(String sinks, boolean each) {
+    this.sinks = sinks;
+    this.each = each;
+  }
+
+  @Override
+  public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
+    Publisher.checkHealthy(sinks);
+    return new SinksWriter.Factory(new ArrayList<>(SinkSpec.parse(sinks)), each);
+  }
+
+  /** The driver takes one message per task, whichever attempt sent it: no need to ask who may commit. */
+  @Override
+  public boolean useCommitCoordinator() {
+    return false;
+  }
+
+  @Override
+  public void commit(long epoch, WriterCommitMessage[] messages) {
+    Publisher.checkHealthy(sinks);
+    prepared(SinkSpec.parse(sinks), epoch, messages);
+  }
+
+  static void prepared(List<SinkSpec> specs, long epoch, WriterCommitMessage[] messages) {
+    try {
+      for (int sink = 0; sink < specs.size(); sink++) {
+        List<TaskWriter.Prepared> tasks = new ArrayList<>();
+        for (WriterCommitMessage message : messages) {
+          TaskWriter.Prepared prepared = message == null ? null : ((SinksWriter.Message) message).sinks()[sink];
+          if (prepared != null) {
+            tasks.add(prepared);
+          }
+        }
+        if (!tasks.isEmpty()) {
+          try (Committer committer = SinkKind.of(specs.get(sink)).committer(specs.get(sink))) {
+            committer.prepared(epoch, tasks);
+          }
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void abort(long epoch, WriterCommitMessage[] messages) {
+    discard(SinkSpec.parse(sinks), epoch);
+  }
+
+  static void discard(List<SinkSpec> specs, long epoch) {
+    try {
+      for (SinkSpec spec : specs) {
+        try (Committer committer = SinkKind.of(spec).committer(spec)) {
+          committer.discard(epoch);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "millstream-sinks";
+  }
+}

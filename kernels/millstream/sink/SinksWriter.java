@@ -1,0 +1,69 @@
+package millstream.sink;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import millstream.faults.Faults;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.write.DataWriter;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
+
+/** A task's side of an epoch: hands each row to the sink that it names. */
+final class SinksWriter implements DataWriter<InternalRow> {
+  /** What the task prepared, by sink; null where it had no rows. */
+  record Message(TaskWriter.Prepared[] sinks) implements WriterCommitMessage {}
+
+  record Factory(ArrayList<SinkSpec> specs, boolean each) implements StreamingDataWriterFactory {
+    @Override
+    public DataWriter<InternalRow> createWriter(int task, long attempt, long epoch) {
+      return new SinksWriter(specs, new SinkKind.TaskId(epoch, task, attempt, each));
+    }
+  }
+
+  private final ArrayList<SinkSpec> specs;
+  private final SinkKind.TaskId task;
+  private final WeightedWriter[] writers;
+
+  private SinksWriter(ArrayList<SinkSpec> specs, SinkKind.TaskId task) {
+    this.specs = specs;
+    this.task = task;
+    this.writers = new WeightedWriter[specs.size()];
+  }
+
+  @Override
+  public void write(InternalRow row) throws IOException {
+    Faults.at("sink.write", task.epoch());
+    int sink = row.getInt(0);
+    if (sink < 0 || sink >= writers.length) {
+      throw SinkException.badOption("a row names sink " + sink + " of " + writers.length + ".");
+    }
+    if (writers[sink] == null) {
+      SinkSpec spec = specs.get(sink);
+      writers[sink] = WeightedWriter.of(spec, SinkKind.of(spec).writer(spec, task), task.each());
+    }
+    byte[] key = row.isNullAt(1) ? null : row.getBinary(1);
+    byte[] value = row.isNullAt(2) ? null : row.getBinary(2);
+    writers[sink].write(key, value, row.getLong(3));
+  }
+
+  @Override
+  public WriterCommitMessage commit() throws IOException {
+    TaskWriter.Prepared[] prepared = new TaskWriter.Prepared[writers.length];
+    for (int sink = 0; sink < writers.length; sink++) {
+      prepared[sink] = writers[sink] == null ? null : writers[sink].prepare();
+    }
+    return new Message(prepared);
+  }
+
+  @Override
+  public void abort() throws IOException {
+    for (WeightedWriter writer : writers) {
+      if (writer != null) {
+        writer.abort();
+      }
+    }
+  }
+
+  @Override
+  public void close() {}
+}
