@@ -47,7 +47,7 @@ def _shown(error: MillstreamError | OSError) -> str:
 
 
 @click.group("millstream", cls=Nouns, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="millstream")
+@click.version_option(package_name="millstream", prog_name="millstream")
 @click.option("--verbose", is_flag=True, help="Log more, and show where errors come from.")
 def main(verbose: bool) -> None:
     """Streams and changing tables, exactly once, on Spark."""

@@ -139,9 +139,9 @@ class PartitionWriter:
                 self._begin_segment()
             if self._ragged:
                 self._cut()
-            with memoryview(self._buffer) as view:
-                while done < len(view):
-                    done += os.pwrite(self._fd, view[done:], self._size + done)
+            data = bytes(self._buffer)
+            while done < len(data):
+                done += os.pwrite(self._fd, data[done:], self._size + done)
         except OSError as error:
             self._ragged = self._fd >= 0
             self._take(*fmt.whole_frames(self._buffer, done))
@@ -152,6 +152,7 @@ class PartitionWriter:
         """So much of the buffer is written. It stays even if the rest failed: readers may have seen it."""
         self._size += size
         self._written += records
+        self._room = 0  # the segment has grown: the next record must look whether it still fits
         del self._buffer[:size]
 
     def _cut(self) -> None:
