@@ -1,0 +1,20 @@
+"""The journal: an embedded, durable, partitioned log in a folder."""
+
+from millstream.journal.producer import Producer, producer
+from millstream.journal.reader import Reader, read
+from millstream.journal.record import Record
+from millstream.journal.topics import PartitionInfo, PreparedEpoch, TopicInfo, create, describe, topics
+
+__all__ = [
+    "PartitionInfo",
+    "PreparedEpoch",
+    "Producer",
+    "Reader",
+    "Record",
+    "TopicInfo",
+    "create",
+    "describe",
+    "producer",
+    "read",
+    "topics",
+]

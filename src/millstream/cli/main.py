@@ -1,0 +1,55 @@
+"""The command `millstream`: one noun per file, imported when it is used, so that none slows the others."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import traceback
+from typing import Any
+
+import click
+
+from millstream.errors import MillstreamError
+
+NOUNS = {
+    "journal": "millstream.cli.journal",
+}
+"""Noun -> the module that has a click command of that name."""
+
+
+class Nouns(click.Group):
+    """Shows an error of ours as it is meant to be read, without a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(NOUNS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in NOUNS:
+            return None
+        command = getattr(importlib.import_module(NOUNS[cmd_name]), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (MillstreamError, OSError) as error:
+            if ctx.params.get("verbose"):
+                traceback.print_exc()
+            click.echo(_shown(error), err=True)
+            return ctx.exit(1)
+
+
+def _shown(error: MillstreamError | OSError) -> str:
+    if isinstance(error, OSError):
+        error = MillstreamError("MS-CLI-001", f"{error.strerror or error}.", found=error.filename)
+    return error.text()
+
+
+@click.group("millstream", cls=Nouns, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="millstream", prog_name="millstream")
+@click.option("--verbose", is_flag=True, help="Log more, and show where errors come from.")
+def main(verbose: bool) -> None:
+    """Streams and changing tables, exactly once, on Spark."""
+    level = logging.DEBUG if verbose else logging.WARNING
+    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")

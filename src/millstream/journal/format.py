@@ -1,0 +1,263 @@
+"""Version 1 of the journal's format, as FORMAT.md tells it: frames and names of files. Touches no disk."""
+
+from __future__ import annotations
+
+import re
+import struct
+import time
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+from zlib import crc32
+
+from millstream.errors import MillstreamError
+from millstream.journal.record import Headers, Record
+
+VERSION = 1
+MAGIC = b"MSJ1"
+HEADER_BYTES = 16
+FRAME_BYTES = 8  # length and CRC
+MAX_BODY = 64 * 1024 * 1024
+
+_MIN_FRAME = FRAME_BYTES + 18
+_HEADER = struct.Struct(">4sq4x")
+_FRAME = struct.Struct(">II")
+_FRAME_START = struct.Struct(">IIqi")  # length, CRC, timestamp, length of the key
+_BODY_START = struct.Struct(">qi")
+_U16 = struct.Struct(">H")
+_U32 = struct.Struct(">I")
+_I32 = struct.Struct(">i")
+_NO_HEADERS = b"\0\0"
+
+_TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_PRODUCED = re.compile(r"([0-9]{20})\.seg")
+_PUBLISHED = re.compile(r"([0-9]{20})-([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})\.seg")
+_OPEN = re.compile(r"([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})-[0-9]+\.seg")
+_PREPARED = re.compile(r"([A-Za-z0-9_.]+)-([0-9]{12})\.json")
+
+
+# --- names of files
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The name of a segment, taken apart."""
+
+    name: str
+    base: int
+    token: str | None = None
+    """`<writer>-<epoch>-<task>` if a job's sink published it, None if a producer wrote it."""
+
+    @property
+    def published(self) -> bool:
+        return self.token is not None
+
+    @property
+    def order(self) -> tuple[int, bool, str]:
+        # A producer's segment may be left without a record; the sink's segment after it has the same base.
+        return (self.base, self.published, self.name)
+
+
+def is_topic_name(name: str) -> bool:
+    return _TOPIC.fullmatch(name) is not None
+
+
+def base_name(base: int) -> str:
+    return f"{base:020d}"
+
+
+def produced(base: int) -> Segment:
+    return Segment(base_name(base) + ".seg", base)
+
+
+def parse_segment(name: str) -> Segment | None:
+    if match := _PRODUCED.fullmatch(name):
+        return Segment(name, int(match[1]))
+    if match := _PUBLISHED.fullmatch(name):
+        return Segment(name, int(match[1]), match[2])
+    return None
+
+
+def token_of_open(name: str) -> str | None:
+    """The token that a file in `open/` is published under; None if it is no such file."""
+    match = _OPEN.fullmatch(name)
+    return match[1] if match else None
+
+
+def parse_prepared(name: str) -> tuple[str, int] | None:
+    """Writer and epoch of a list in `prepared/`."""
+    match = _PREPARED.fullmatch(name)
+    return (match[1], int(match[2])) if match else None
+
+
+# --- encoding
+
+
+def encode_header(created: int | None = None) -> bytes:
+    return _HEADER.pack(MAGIC, time.time_ns() // 1_000_000 if created is None else created)
+
+
+def encode(timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> bytes:
+    """A record as a frame."""
+    body = b"".join(
+        (
+            _BODY_START.pack(timestamp, -1 if key is None else len(key)),
+            key or b"",
+            _I32.pack(-1 if value is None else len(value)),
+            value or b"",
+            _encode_headers(headers) if headers else _NO_HEADERS,
+        )
+    )
+    if len(body) > MAX_BODY:
+        raise MillstreamError(
+            "MS-JOURNAL-008",
+            f"a record of {len(body):,} bytes is too large for the journal.",
+            found=f"at most {MAX_BODY:,} bytes (64 MiB) with key, value and headers",
+            hint="keep large objects elsewhere and send where they are.",
+        )
+    return _FRAME.pack(len(body), crc32(body)) + body
+
+
+def _encode_headers(headers: Headers) -> bytes:
+    parts = [_U16.pack(len(headers))]
+    for name, value in headers:
+        text = name.encode()
+        parts += (_U16.pack(len(text)), text, _I32.pack(-1 if value is None else len(value)), value or b"")
+    return b"".join(parts)
+
+
+# --- decoding
+
+
+class Why(Enum):
+    """Why decoding stopped."""
+
+    RAN_OUT = "the data ended, perhaps within a frame"
+    BAD = "the frame fails its CRC, or its lengths do not add up"
+    ENOUGH = "as many records as were asked for"
+
+
+class Decoded(NamedTuple):
+    used: int
+    records: int
+    why: Why
+
+
+def version_of(header: bytes) -> bool | None:
+    """True: a segment of this version; False: of another version; None: no segment at all."""
+    if header[:4] == MAGIC:
+        return True
+    return False if header[:3] == MAGIC[:3] else None
+
+
+def decode(data: bytes, partition: int, offset: int | None, out: list[Record]) -> Decoded:
+    """Appends the whole records that `data` begins with to `out`. Without an offset they are uncommitted."""
+    at, records, end, committed = 0, 0, len(data), offset is not None
+    start, int32, append, crc_of, make = _FRAME_START.unpack_from, _I32.unpack_from, out.append, crc32, Record
+    while end - at >= _MIN_FRAME:
+        length, crc, timestamp, key_length = start(data, at)
+        stop = at + FRAME_BYTES + length
+        if stop > end:
+            break
+        if crc_of(data[at + FRAME_BYTES : stop]) != crc:
+            return Decoded(at, records, Why.BAD)
+        try:
+            here = at + 20
+            key = None if key_length < 0 else data[here : (here := here + key_length)]
+            (value_length,) = int32(data, here)
+            here += 4
+            value = None if value_length < 0 else data[here : (here := here + value_length)]
+            headers: Headers = ()
+            if data[here:stop] != _NO_HEADERS:
+                headers, here = _decode_headers(data, here, stop)
+        except (struct.error, UnicodeDecodeError):
+            return Decoded(at, records, Why.BAD)
+        append(make(partition, offset, timestamp, key, value, headers, committed))
+        if offset is not None:
+            offset += 1
+        at, records = stop, records + 1
+    return Decoded(at, records, Why.RAN_OUT)
+
+
+def _decode_headers(data: bytes, at: int, stop: int) -> tuple[Headers, int]:
+    (count,) = _U16.unpack_from(data, at)
+    at += 2
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        (length,) = _U16.unpack_from(data, at)
+        name = data[at + 2 : (at := at + 2 + length)].decode()
+        (length,) = _I32.unpack_from(data, at)
+        at += 4
+        headers.append((name, None if length < 0 else data[at : (at := at + length)]))
+    if at != stop:
+        raise struct.error("the lengths within the body do not add up to its length")
+    return tuple(headers), at
+
+
+def walk(data: bytes, most: int | None = None) -> Decoded:
+    """Passes over the whole records that `data` begins with, at most `most`: checked, but not taken apart."""
+    at, records, end = 0, 0, len(data)
+    frame, crc_of = _FRAME.unpack_from, crc32
+    while end - at >= _MIN_FRAME:
+        if records == most:
+            return Decoded(at, records, Why.ENOUGH)
+        length, crc = frame(data, at)
+        stop = at + FRAME_BYTES + length
+        if stop > end:
+            break
+        if length < _MIN_FRAME - FRAME_BYTES or crc_of(data[at + FRAME_BYTES : stop]) != crc:
+            return Decoded(at, records, Why.BAD)
+        at, records = stop, records + 1
+    return Decoded(at, records, Why.ENOUGH if records == most else Why.RAN_OUT)
+
+
+def frame_length(start: bytes) -> int | None:
+    """How long the frame that begins so says it is; None if that much is not there."""
+    return FRAME_BYTES + int(_FRAME.unpack_from(start)[0]) if len(start) >= FRAME_BYTES else None
+
+
+def is_torn(frame: bytes, left: int) -> bool:
+    """Whether a bad frame, `left` bytes before the end of the file, is what a crash leaves behind.
+
+    A length that was damaged may reach to the end, too. It is found out if the record that the lengths
+    within the body describe is whole, and is followed by more.
+    """
+    length = frame_length(frame)
+    if length is None:
+        return True
+    if length < left:
+        return False
+    (crc,) = _U32.unpack_from(frame, 4)
+    if length == len(frame) and crc32(frame[FRAME_BYTES:]) == crc:
+        return False  # whole, yet it cannot be taken apart
+    true_length = _length_from_within(frame)
+    if true_length is None or true_length >= left:
+        return True
+    return bool(crc32(frame[FRAME_BYTES:true_length]) != crc)
+
+
+def _length_from_within(frame: bytes) -> int | None:
+    """The frame's length as told by the lengths within its body; None if they are cut off."""
+    try:
+        at = FRAME_BYTES + 8
+        for _ in ("key", "value"):
+            at += 4 + max(0, _I32.unpack_from(frame, at)[0])
+        (count,) = _U16.unpack_from(frame, at)
+        at += 2
+        for _ in range(count):
+            at += 2 + _U16.unpack_from(frame, at)[0]
+            at += 4 + max(0, _I32.unpack_from(frame, at)[0])
+    except struct.error:
+        return None
+    return int(at)
+
+
+def whole_frames(data: bytes | bytearray, end: int) -> tuple[int, int]:
+    """How many bytes and records of the frames in `data` lie before `end`. They are trusted to be good."""
+    at, records = 0, 0
+    while at + FRAME_BYTES <= end:
+        stop = at + FRAME_BYTES + _FRAME.unpack_from(data, at)[0]
+        if stop > end:
+            break
+        at, records = stop, records + 1
+    return at, records

@@ -1,0 +1,214 @@
+"""The segments of one partition: which there are, and reading one of them forward."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from pathlib import Path
+
+from millstream.errors import MillstreamError
+from millstream.journal import format as fmt
+from millstream.journal.format import Decoded, Segment, Why
+from millstream.journal.record import Record
+
+CHUNK = 1024 * 1024
+_SETTLED_NS = 20_000_000  # folders' times move in ticks of up to 10 ms
+_LIST_ANYWAY_NS = 1_000_000_000  # in case the folder's clock is not ours
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition of a topic, and where it is."""
+
+    topic: str
+    number: int
+    folder: Path
+
+    def __str__(self) -> str:
+        return f'topic "{self.topic}", partition {self.number}'
+
+
+def corrupt(where: Partition, name: str, offset: int | str, byte: int, why: str) -> MillstreamError:
+    return MillstreamError(
+        "MS-JOURNAL-003",
+        f"{where} is corrupt at offset {offset}, byte {byte} of {name}.",
+        found=why,
+        hint="restore the file from a copy, or begin to read behind it.",
+    )
+
+
+def chain(folder: Path, since: int = 0) -> list[Segment]:
+    """The partition's segments from base `since` on, in the order of the log."""
+    first = fmt.base_name(since)
+    try:
+        names = [name for name in os.listdir(folder) if name >= first]
+    except FileNotFoundError:
+        return []
+    parsed = (fmt.parse_segment(name) for name in names)
+    segments = [s for s in parsed if s is not None and not _is_void(folder, s)]
+    segments.sort(key=lambda s: s.order)
+    return segments
+
+
+def _is_void(folder: Path, segment: Segment) -> bool:
+    """A published segment without a record: no part of the log, and its base is another's too."""
+    return segment.published and os.stat(folder / segment.name).st_size == fmt.HEADER_BYTES
+
+
+class FolderWatch:
+    """Says cheaply whether a folder must be listed again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._seen = -1
+        self._settled = False
+        self._again = 0
+
+    def changed(self) -> bool:
+        try:
+            modified = os.stat(self._folder).st_mtime_ns
+        except FileNotFoundError:
+            return True
+        now = time.time_ns()
+        if modified == self._seen and self._settled and now < self._again:
+            return False
+        # A change in the same tick as the last one does not show: only an older time can be trusted.
+        self._seen, self._settled, self._again = modified, now - modified > _SETTLED_NS, now + _LIST_ANYWAY_NS
+        return True
+
+
+class Tail(Enum):
+    """How a step through a segment ended."""
+
+    MORE = "there may be more to read"
+    END = "at the end of the file, after a whole record"
+    TORN = "before a torn frame"
+
+
+class SegmentFile:
+    """A segment, read forward. `at` is the byte after the last record read, `count` their number."""
+
+    def __init__(self, where: Partition, name: str, base: int | None, *, bounded: bool = False) -> None:
+        """Without a base its records have no offsets yet. `bounded`: read only what is there now."""
+        self.where = where
+        self.name = name
+        self.base = base
+        self.at = 0
+        self.count = 0
+        self._fd = -1
+        self._fd = os.open(where.folder / name, os.O_RDONLY | os.O_CLOEXEC)
+        self._limit = os.fstat(self._fd).st_size if bounded else None
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+    def stat(self) -> os.stat_result:
+        return os.fstat(self._fd)
+
+    @property
+    def offset(self) -> int | None:
+        """The offset of the record at `at`."""
+        return None if self.base is None else self.base + self.count
+
+    def read(self, out: list[Record]) -> Tail:
+        """Appends about a chunk of records to `out`."""
+        return self._step(lambda data: fmt.decode(data, self.where.number, self.offset, out))
+
+    def skip(self, records: int | None = None) -> Tail:
+        """Passes over so many records, or all. MORE says that they were there."""
+        target = None if records is None else self.count + records
+        while self.count != target:
+            left = None if target is None else target - self.count
+            tail = self._step(partial(fmt.walk, most=left))
+            if self.count != target and tail is not Tail.MORE:
+                return tail
+        return Tail.MORE
+
+    def corrupt(self, why: str) -> MillstreamError:
+        offset = self.offset
+        place = f"{self.count} of its epoch's file" if offset is None else offset
+        return corrupt(self.where, self.name, place, self.at, why)
+
+    def _step(self, act: Callable[[bytes], Decoded]) -> Tail:
+        if self.at == 0 and not self._pass_header():
+            return Tail.TORN
+        data = self._bytes(CHUNK)
+        decoded = self._advance(act(data))
+        if decoded.why is Why.ENOUGH:
+            return Tail.MORE
+        full = len(data) == CHUNK
+        if decoded.why is Why.RAN_OUT:
+            if decoded.used == len(data):
+                return Tail.MORE if full else Tail.END
+            if full and decoded.used:
+                return Tail.MORE
+        return self._one_frame(act)
+
+    def _one_frame(self, act: Callable[[bytes], Decoded]) -> Tail:
+        """The frame at `at` is larger than a chunk, incomplete or bad."""
+        for _ in range(
+            2
+        ):  # a bad one is read twice: a producer may just have cut a torn tail and written anew
+            left = max(0, self._size() - self.at)
+            length = fmt.frame_length(self._bytes(min(left, fmt.FRAME_BYTES)))
+            frame = self._bytes(left if length is None else min(left, length))
+            decoded = self._advance(act(frame))
+            if decoded.records or decoded.why is Why.ENOUGH:
+                return Tail.MORE
+            if fmt.is_torn(frame, left):
+                return Tail.TORN if left else Tail.END
+        raise self.corrupt("the record fails its check (CRC-32)")
+
+    def _advance(self, decoded: Decoded) -> Decoded:
+        self.at += decoded.used
+        self.count += decoded.records
+        return decoded
+
+    def _pass_header(self) -> bool:
+        header = self._bytes(fmt.HEADER_BYTES)
+        if len(header) < fmt.HEADER_BYTES:
+            return False
+        known = fmt.version_of(header)
+        if known is None:
+            raise self.corrupt(f"the file begins with {header[:4]!r}, not with {fmt.MAGIC!r}")
+        if not known:
+            raise MillstreamError(
+                "MS-JOURNAL-006",
+                f"{self.where} has a segment of a format that this version of Millstream does not know.",
+                found=f"{self.name} begins with {header[:4]!r}; known: {fmt.MAGIC!r}",
+                hint="read it with the version of Millstream that wrote it, or a newer one.",
+            )
+        self.at = fmt.HEADER_BYTES
+        return True
+
+    def _size(self) -> int:
+        size = os.fstat(self._fd).st_size
+        return size if self._limit is None else min(size, self._limit)
+
+    def _bytes(self, most: int) -> bytes:
+        if self._limit is not None:
+            most = min(most, self._limit - self.at)
+        return os.pread(self._fd, most, self.at) if most > 0 else b""
+
+
+def end_of(where: Partition, segments: list[Segment]) -> int:
+    """The offset after the partition's last record, given its whole chain."""
+    if not segments:
+        return 0
+    last = segments[-1]
+    file = SegmentFile(where, last.name, last.base)
+    try:
+        if file.skip() is Tail.TORN and last.published:
+            raise file.corrupt("a published segment ends within a record")
+        return last.base + file.count
+    finally:
+        file.close()

@@ -1,0 +1,225 @@
+"""Topics: created, listed, described."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millstream.errors import MillstreamError, did_you_mean
+from millstream.journal import format as fmt
+from millstream.journal import lock
+from millstream.journal.segments import Partition, chain, end_of
+
+JournalPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic that exists."""
+
+    journal: Path
+    name: str
+    partitions: int
+
+    def partition(self, number: int) -> Partition:
+        if not 0 <= number < self.partitions:
+            raise MillstreamError(
+                "MS-JOURNAL-010",
+                f'topic "{self.name}" has no partition {number}.',
+                found="one partition, 0"
+                if self.partitions == 1
+                else f"partitions 0 to {self.partitions - 1}",
+            )
+        return Partition(self.name, number, self.journal / self.name / str(number))
+
+
+@dataclass(frozen=True)
+class PartitionInfo:
+    """A partition as `describe` finds it."""
+
+    partition: int
+    start: int
+    """The offset of the first record that is there."""
+    end: int
+    """The offset that the next record will get."""
+    bytes: int
+    segments: int
+    writer: bool
+    """Whether a producer or a job holds it now."""
+
+    @property
+    def records(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class PreparedEpoch:
+    """An epoch of a job's sink that is prepared, not yet published."""
+
+    writer: str
+    epoch: int
+    records: int
+
+
+@dataclass(frozen=True)
+class TopicInfo:
+    """A topic as `describe` finds it."""
+
+    topic: str
+    partitions: tuple[PartitionInfo, ...]
+    prepared: tuple[PreparedEpoch, ...]
+
+    @property
+    def records(self) -> int:
+        return sum(p.records for p in self.partitions)
+
+    @property
+    def bytes(self) -> int:
+        return sum(p.bytes for p in self.partitions)
+
+
+def create(path: JournalPath, topic: str, partitions: int = 1) -> None:
+    """Creates a topic, and the journal if it is not there yet."""
+    _check(topic, partitions)
+    journal = Path(path)
+    journal.mkdir(parents=True, exist_ok=True)
+    # Made under a hidden name and renamed: a topic is there whole, or not at all.
+    made = Path(tempfile.mkdtemp(prefix=f".{topic}.", dir=journal))
+    try:
+        made.chmod(0o755)
+        _fill(made, partitions)
+        os.rename(made, journal / topic)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+            raise
+        raise MillstreamError(
+            "MS-JOURNAL-002",
+            f'topic "{topic}" exists already in journal {journal}.',
+            hint="use it as it is, or choose another name.",
+        ) from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    sync_folder(journal)
+
+
+def topics(path: JournalPath) -> list[str]:
+    """The names of the journal's topics."""
+    try:
+        names = os.listdir(path)
+    except FileNotFoundError:
+        return []
+    return sorted(n for n in names if fmt.is_topic_name(n) and (Path(path) / n / "topic.json").is_file())
+
+
+def describe(path: JournalPath, topic: str) -> TopicInfo:
+    """What a topic holds: offsets, records, bytes, segments, who writes, what is prepared."""
+    found = open_topic(path, topic)
+    partitions = tuple(_describe_partition(found.partition(n)) for n in range(found.partitions))
+    return TopicInfo(topic, partitions, _prepared(found))
+
+
+def open_topic(path: JournalPath, topic: str) -> Topic:
+    """The topic, if it exists and is of a version that is known."""
+    journal = Path(path)
+    try:
+        text = (journal / topic / "topic.json").read_text() if fmt.is_topic_name(topic) else None
+    except (FileNotFoundError, NotADirectoryError):
+        text = None
+    if text is None:
+        raise _missing(journal, topic)
+    written = _loads(text)
+    partitions = written.get("partitions")
+    if written.get("format") != fmt.VERSION or not isinstance(partitions, int) or partitions < 1:
+        raise MillstreamError(
+            "MS-JOURNAL-006",
+            f'topic "{topic}" is of a format that this version of Millstream does not know.',
+            found=f"topic.json holds {text.strip()[:200]}; known: format {fmt.VERSION}",
+            hint="read it with the version of Millstream that wrote it, or a newer one.",
+        )
+    return Topic(journal, topic, partitions)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in a folder durable."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _check(topic: str, partitions: int) -> None:
+    if not fmt.is_topic_name(topic):
+        raise MillstreamError(
+            "MS-JOURNAL-007",
+            f'"{topic}" cannot be the name of a topic.',
+            hint="use letters, digits, _ . and -, and do not begin with a dot.",
+        )
+    if partitions < 1:
+        raise MillstreamError(
+            "MS-JOURNAL-007",
+            f'topic "{topic}" cannot have {partitions} partitions.',
+            hint="use 1 or more.",
+        )
+
+
+def _fill(folder: Path, partitions: int) -> None:
+    for number in range(partitions):
+        (folder / str(number) / "open").mkdir(parents=True)
+        sync_folder(folder / str(number))
+    (folder / "prepared").mkdir()
+    with open(folder / "topic.json", "w") as file:
+        file.write(json.dumps({"format": fmt.VERSION, "partitions": partitions}) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(folder)
+
+
+def _missing(journal: Path, topic: str) -> MillstreamError:
+    known = topics(journal)
+    return MillstreamError(
+        "MS-JOURNAL-001",
+        f'topic "{topic}" does not exist in journal {journal}.',
+        found=f"topics: {', '.join(known)}" if known else "no topics",
+        hint=did_you_mean(topic, known) or f"create it: millstream journal create {topic} --path {journal}",
+    )
+
+
+def _describe_partition(where: Partition) -> PartitionInfo:
+    segments = chain(where.folder)
+    return PartitionInfo(
+        partition=where.number,
+        start=segments[0].base if segments else 0,
+        end=end_of(where, segments),
+        bytes=sum(os.stat(where.folder / s.name).st_size for s in segments),
+        segments=len(segments),
+        writer=lock.is_held(where),
+    )
+
+
+def _prepared(topic: Topic) -> tuple[PreparedEpoch, ...]:
+    found = []
+    for file in (topic.journal / topic.name / "prepared").glob("*.json"):
+        name = fmt.parse_prepared(file.name)
+        if name is None:
+            continue
+        try:
+            files = _loads(file.read_text()).get("files", [])
+        except FileNotFoundError:
+            continue  # published meanwhile
+        found.append(PreparedEpoch(name[0], name[1], sum(int(f["records"]) for f in files)))
+    return tuple(sorted(found, key=lambda p: (p.writer, p.epoch)))
+
+
+def _loads(text: str) -> dict[str, Any]:
+    try:
+        loaded = json.loads(text)
+    except ValueError:
+        return {}
+    return loaded if isinstance(loaded, dict) else {}

@@ -1,0 +1,99 @@
+"""What the journal's tests share: a topic, a look at its files, a sink made by hand, other processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import millstream
+from millstream import journal
+from millstream.journal import format as fmt
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A topic "t" in a folder, and its files."""
+
+    path: Path
+    topic: str = "t"
+
+    def folder(self, partition: int = 0) -> Path:
+        return self.path / self.topic / str(partition)
+
+    def segments(self, partition: int = 0) -> list[Path]:
+        return sorted(self.folder(partition).glob("*.seg"))
+
+    def produce(self, *values: str, segment_bytes: int = 1 << 20) -> None:
+        with journal.producer(self.path, self.topic, durable=False, segment_bytes=segment_bytes) as out:
+            for value in values:
+                out.send(value, timestamp=0, partition=0)
+
+    def values(self, isolation: str = "read_committed") -> list[str]:
+        return [(r.value or b"").decode() for r in journal.read(self.path, self.topic, isolation=isolation)]
+
+    # A job's sink, by hand.
+
+    def open_file(self, epoch: int, task: int = 0, attempt: int = 0, partition: int = 0) -> Path:
+        return self.folder(partition) / "open" / f"job-{epoch:012d}-{task:05d}-{attempt}.seg"
+
+    def write_open(self, file: Path, *values: str) -> None:
+        with file.open("ab") as out:
+            if out.tell() == 0:
+                out.write(fmt.encode_header(0))
+            out.write(b"".join(fmt.encode(0, None, value.encode()) for value in values))
+
+    def publish(self, file: Path, base: int) -> Path:
+        token = file.name.rsplit("-", 1)[0]
+        return file.rename(file.parent.parent / f"{base:020d}-{token}.seg")
+
+
+@contextmanager
+def _topic(partitions: int = 1) -> Iterator[Disk]:
+    """For property tests, which need a new folder for every example."""
+    with tempfile.TemporaryDirectory() as folder:
+        disk = Disk(Path(folder))
+        journal.create(disk.path, disk.topic, partitions)
+        yield disk
+
+
+@pytest.fixture(scope="session")
+def new_topic() -> Callable[..., object]:
+    return _topic
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    with _topic() as disk:
+        yield disk
+
+
+@pytest.fixture
+def python() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts another Python that runs a script with arguments; it is gone when the test ends."""
+    started: list[subprocess.Popen[str]] = []
+    source = str(Path(millstream.__file__).parent.parent)
+
+    def start(script: str, *arguments: object) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": source},
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,93 @@
+"""Tailing a topic."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+from millstream import journal
+from millstream.journal import segments
+
+
+def test_follow_waits_for_what_is_to_come(disk):
+    disk.produce("a")
+    records = journal.read(disk.path, "t", follow=True)
+    assert next(records).value == b"a"
+    with journal.producer(disk.path, "t", durable=False, segment_bytes=1) as out:
+        for value in ("b", "c", "d"):  # each in a segment of its own
+            out.send(value)
+            out.flush()
+            record = next(records)
+            assert (record.value, record.committed) == (value.encode(), True)
+    records.close()
+
+
+def test_latest_sees_only_what_is_to_come(disk):
+    disk.produce("a", "b", segment_bytes=1)
+    with journal.Reader(disk.path, "t", start="latest") as reader:
+        assert reader.poll() == []
+        assert reader.positions() == {0: 2}
+        disk.produce("c")
+        assert [(r.offset, r.value) for r in reader.poll()] == [(2, b"c")]
+        assert reader.positions() == {0: 3}
+
+
+def test_a_reader_of_an_empty_topic_sees_its_first_record(new_topic):
+    for start in ("earliest", "latest", {0: 0}):
+        with new_topic() as disk, journal.Reader(disk.path, "t", start=start) as reader:
+            assert reader.poll() == []
+            disk.produce("a")
+            assert [r.value for r in reader.poll(60)] == [b"a"]
+
+
+def test_an_event_ends_it(disk):
+    stop, got = threading.Event(), queue.Queue()
+
+    def follow() -> None:
+        for record in journal.read(disk.path, "t", follow=True, stop=stop):
+            got.put(record.value)
+        got.put(None)
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    disk.produce("a", "b")
+    assert [got.get(), got.get()] == [b"a", b"b"]
+    stop.set()
+    assert got.get() is None
+    thread.join()
+
+
+def test_a_callable_ends_it_after_any_record(disk):
+    disk.produce("a", "b", "c")
+    seen: list[bytes | None] = []
+    for record in journal.read(disk.path, "t", follow=True, stop=lambda: len(seen) >= 2):
+        seen.append(record.value)
+    assert seen == [b"a", b"b"]
+
+
+def test_partitions_take_turns(new_topic):
+    with new_topic(2) as disk, journal.producer(disk.path, "t", durable=False) as out:
+        size = segments.CHUNK // 4
+        for _ in range(20):
+            out.send(bytes(size), partition=0)
+        out.send("other", partition=1)
+        out.flush()
+        with journal.Reader(disk.path, "t") as reader:
+            assert {r.partition for r in reader.poll()} == {0, 1}
+            assert sum(len(reader.poll()) for _ in range(20)) > 0
+
+
+def test_reading_across_many_segments_and_chunks(disk):
+    with journal.producer(disk.path, "t", durable=False, segment_bytes=3 << 20) as out:
+        for i in range(60_000):
+            out.send(b"%d" % i + bytes(i % 200))
+    assert len(disk.segments()) >= 3
+    with journal.Reader(disk.path, "t", bounded=True) as reader:
+        offset = 0
+        while records := reader.poll():
+            for record in records:
+                assert record.offset == offset
+                assert int(record.value.rstrip(b"\0")) == offset
+                offset += 1
+    assert offset == 60_000
+    assert next(journal.read(disk.path, "t", start={0: 59_999})).offset == 59_999
