@@ -1,5 +1,6 @@
 """The journal: an embedded, durable, partitioned log in a folder."""
 
+from millstream.connectors.journal.options import sink, source
 from millstream.journal.producer import Producer, producer
 from millstream.journal.reader import Reader, read
 from millstream.journal.record import Record
@@ -16,5 +17,7 @@ __all__ = [
     "describe",
     "producer",
     "read",
+    "sink",
+    "source",
     "topics",
 ]

@@ -36,6 +36,9 @@ class SourceOptions(Protocol):
     @property
     def dead_letters(self) -> SinkOptions | None: ...
 
+    def partitions(self) -> int:
+        """How many partitions it has; an error if it is not there."""
+
     def reader(self) -> Reader:
         """How Spark reads it: records with key, value, partition, offset and timestamp."""
 
@@ -64,6 +67,9 @@ class SinkOptions(Protocol):
     @property
     def key(self) -> tuple[str, ...]:
         """The columns that make the record's key, where the user chose them."""
+
+    def check(self) -> None:
+        """An error if it is not there."""
 
     def writer(self) -> dict[str, str]:
         """How the kernels write to it."""

@@ -31,6 +31,23 @@ OWN = {
 """For sessions that Millstream makes itself."""
 
 
+def use(given: SparkSession | None, needed: int, parallelism: int, all_at_once: bool) -> SparkSession:
+    """The session to run in: the user's, the one that is there, or a new one. Settings are the run's own."""
+    spark = given or SparkSession.getActiveSession()
+    if spark is None:
+        spark = make(needed, parallelism, {})
+    check(spark)
+    if all_at_once and slots(spark) < needed:
+        raise MillstreamError(
+            "MS-RUN-003",
+            f"real time needs {needed} task slots, one for every task of the job, and Spark has {slots(spark)}.",
+            hint=f'make the session with .master("local[{needed}]"), or lower parallelism',
+        )
+    own = spark.newSession()
+    own.conf.set("spark.sql.shuffle.partitions", str(parallelism))
+    return own
+
+
 def make(slots: int, parallelism: int, extra: dict[str, str]) -> SparkSession:
     """A local session with a task slot for everything that must run at once."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.errors import MillstreamError, did_you_mean
+from millstream.journal.topics import open_topic
 from millstream.plan.connectors import Format, OnError, Reader, WriteMode
 from millstream.plan.errors import here
 
@@ -46,6 +47,9 @@ class JournalSource:
     def dead_letters(self) -> JournalSink | None:
         return JournalSink(self.dead_letter_topic, self.path) if self.dead_letter_topic else None
 
+    def partitions(self) -> int:
+        return open_topic(self.path, self.topic).partitions
+
     def reader(self) -> Reader:
         options = {"path": self.path, "topic": self.topic, "starting": self.starting}
         if self.max_rows_per_epoch is not None:
@@ -78,6 +82,9 @@ class JournalSink:
     @property
     def guarantee(self) -> str:
         return "exactly once (two phases)"
+
+    def check(self) -> None:
+        open_topic(self.path, self.topic)
 
     def writer(self) -> dict[str, str]:
         return {"kind": "journal", "path": self.path, "topic": self.topic}

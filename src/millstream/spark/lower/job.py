@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.planner.stages import JobPlan
@@ -12,14 +14,24 @@ from millstream.spark.lower.router import Lane, route
 from millstream.spark.lower.stage import Output, lower_stage
 
 
-def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> DataFrame:
-    upstream = [Output(sources.stream(source, spark), {source: (None, None)}) for source in plan.sources]
+@dataclass(frozen=True)
+class Lowered:
+    """The rows for all sinks, and for each operator the shape of its state."""
+
+    frame: DataFrame
+    shapes: dict[str, str]
+
+
+def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowered:
+    upstream = [Output(sources.stream(source, spark), {source: (None, None)}, {}) for source in plan.sources]
+    shapes: dict[str, str] = {}
     for stage in plan.stages:
         upstream = [lower_stage(stage, upstream, spark, combine)]
-    return lower_sinks(plan.sinks, plan.routes, upstream)
+        shapes |= upstream[0].shapes
+    return Lowered(lower_sinks(plan.sinks, plan.routes, upstream), shapes)
 
 
-def lower_batch(plan: JobPlan, spark: SparkSession) -> DataFrame:
+def lower_batch(plan: JobPlan, spark: SparkSession) -> Lowered:
     """The rows of every sink after all input, to be written in one go."""
     batch = Batch(spark)
     written: DataFrame | None = None
@@ -27,4 +39,4 @@ def lower_batch(plan: JobPlan, spark: SparkSession) -> DataFrame:
         rows = route(batch.rows(sink), [Lane(None, None, (), cells(sink, tag))])
         written = rows if written is None else written.unionByName(rows)
     assert written is not None
-    return written
+    return Lowered(written, {})

@@ -14,7 +14,7 @@ from millstream.planner.stages import Operator, Pass, Port, Producer, Route, Sta
 from millstream.spark.lower import aggregate, join, latest
 from millstream.spark.lower.ports import Shape, Unpacked
 from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
-from millstream.spark.lower.types import types_of
+from millstream.spark.lower.types import sql_type, types_of
 
 BUCKETS = 64
 """Rows that only ride through are spread by their hash over so many groups per task set."""
@@ -26,6 +26,8 @@ class Output:
 
     frame: DataFrame
     producers: dict[Producer, tuple[int | None, Unpacked | None]]
+    """For each operator, the shape of its state."""
+    shapes: dict[str, str]
 
     def lane(self, route_: Route) -> Lane:
         tag, unpacked = self.producers[route_.producer]
@@ -47,7 +49,7 @@ def lower_stage(stage: Stage, upstream: list[Output], spark: SparkSession, combi
     producers: dict[Producer, tuple[int | None, Unpacked | None]] = {}
     for i, operator in enumerate(stage.operators):
         producers[operator] = (i if several else None, shapes.unpack(operator, f"`_o{i}`"))
-    return Output(frame, producers)
+    return Output(frame, producers, {operator.name: layout.shape(operator) for operator in stage.operators})
 
 
 def host(routed: DataFrame, spec: list[dict[str, object]], spark: SparkSession, combine: bool) -> DataFrame:
@@ -169,6 +171,13 @@ class Layout:
         shape = self.shapes.ports[port]
         named = zip(shape.payload, shape.payload_types, strict=True)
         return StructType([StructField(name, type_) for (name, _), type_ in named])
+
+    def shape(self, operator: Operator) -> str:
+        """What the operator's saved state depends on, as text."""
+        keys = ", ".join(sql_type(type_) for type_ in self.shapes.ports[Port(operator)].key_types)
+        inputs = "; ".join(sql_type(self.type(port)) for port in self.ports if port.operator == operator)
+        details = json.dumps(self.shapes.spec(operator), sort_keys=True)
+        return f"key ({keys}), rows {inputs}, {details}"
 
     def spec(self) -> list[dict[str, object]]:
         first = 1 if self.tagged else 0

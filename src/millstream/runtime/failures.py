@@ -1,0 +1,55 @@
+"""What went wrong in Spark, as an error for people: code, step, the user's line."""
+
+from __future__ import annotations
+
+import re
+
+from millstream.errors import Location, MillstreamError
+from millstream.plan.nodes import walk
+from millstream.planner.stages import JobPlan
+
+OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
+STEP = re.compile(r'(?:step|source|sink) "([^"]+)"')
+FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
+
+
+def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
+    """The error that users see; what the JVM said stays behind it as its cause."""
+    if isinstance(error, MillstreamError):
+        return error
+    text = str(error)
+    ours = OURS.search(text)
+    if ours is not None:
+        found = MillstreamError(ours.group(1), ours.group(2).strip(), at=place(ours.group(2), plan))
+    elif FULL.search(text):
+        found = MillstreamError(
+            "MS-RUN-005",
+            f'job "{job}" stopped because a disk is full.',
+            found=first(text, FULL),
+            hint="free some space and start it again: it goes on where it was",
+        )
+    else:
+        found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint="--verbose shows Spark's own trace")
+    found.__cause__ = error
+    return found
+
+
+def place(message: str, plan: JobPlan) -> Location | None:
+    step = STEP.search(message)
+    if step is None:
+        return None
+    for node in walk(plan.flow):
+        if node.name == step.group(1):
+            return node.at
+    return None
+
+
+def first(text: str, pattern: re.Pattern[str]) -> str:
+    return next(line.strip() for line in text.splitlines() if pattern.search(line))
+
+
+def reason(text: str) -> str:
+    """The innermost cause that says something."""
+    causes = [line.split(":", 1)[-1].strip() for line in text.splitlines() if line.startswith("Caused by:")]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return (causes[-1] if causes else lines[0] if lines else "no reason given")[:500]

@@ -1,0 +1,30 @@
+"""What a run has done so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The last epoch that ended."""
+
+    epoch: int
+    rows_in: int
+    rows_per_second: float
+    state_rows: int
+    state_bytes: int
+    duration_ms: int
+
+    @classmethod
+    def read(cls, report: dict[str, Any]) -> Progress:
+        operators = report.get("stateOperators") or []
+        return cls(
+            epoch=int(report["batchId"]),
+            rows_in=int(report.get("numInputRows") or 0),
+            rows_per_second=float(report.get("processedRowsPerSecond") or 0.0),
+            state_rows=sum(int(part.get("numRowsTotal") or 0) for part in operators),
+            state_bytes=sum(int(part.get("memoryUsedBytes") or 0) for part in operators),
+            duration_ms=int((report.get("durationMs") or {}).get("triggerExecution") or 0),
+        )

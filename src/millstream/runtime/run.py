@@ -1,0 +1,122 @@
+"""A run of a job: from the plan to a running query, and to its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+from millstream.errors import MillstreamError
+from millstream.plan.modes import Batch, Mode, RealTime
+from millstream.planner.stages import JobPlan
+from millstream.runtime.checkpoint import fingerprint, open_checkpoint
+from millstream.runtime.failures import explained
+from millstream.runtime.progress import Progress
+from millstream.runtime.states import Life, State
+from millstream.spark import query as queries
+from millstream.spark import session
+from millstream.spark.lower.job import lower_batch, lower_streaming
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Run:
+    """A started job: wait for it, watch it, stop it."""
+
+    def __init__(self, job: str, plan: JobPlan) -> None:
+        self.job = job
+        self._plan = plan
+        self._life = Life()
+        self._query: queries.Query | None = None
+
+    @property
+    def state(self) -> State:
+        return self._life.state
+
+    @classmethod
+    def begin(
+        cls, job: str, plan: JobPlan, mode: Mode, checkpoint: str, parallelism: int, spark: SparkSession | None
+    ) -> Run:
+        run = cls(job, plan)
+        try:
+            run._begin(mode, checkpoint, parallelism, spark)
+        except Exception as error:
+            if not run._life.over:
+                run._life.state = State.FAILED
+            raise explained(job, error, plan) from error
+        return run
+
+    def _begin(self, mode: Mode, folder: str, parallelism: int, given: SparkSession | None) -> None:
+        needed = slots(self._plan, mode, parallelism)
+        for sink in self._plan.sinks:
+            sink.options.check()
+        spark = session.use(given, needed, parallelism, isinstance(mode, RealTime))
+        if isinstance(mode, Batch):
+            target = queries.Target(self.job, "", secrets.token_hex(4))
+            self._life.move(State.RUNNING)
+            queries.write_batch(lower_batch(self._plan, spark), self._plan.sinks, target, spark)
+            self._life.move(State.FINISHED)
+            return
+        lowered = lower_streaming(self._plan, spark, combine=not isinstance(mode, RealTime))
+        wanted = fingerprint(self.job, self._plan, lowered.shapes, parallelism)
+        checkpoint = open_checkpoint(folder, wanted)
+        target = queries.Target(self.job, checkpoint.spark, checkpoint.identity)
+        self._query = queries.start(lowered, self._plan.sinks, mode, target, spark)
+        self._life.move(State.RUNNING)
+
+    def progress(self) -> Progress | None:
+        """The last epoch that ended, if one has."""
+        report = self._query.query.lastProgress if self._query else None
+        if report is None:
+            return None
+        return Progress.read(report if isinstance(report, dict) else json.loads(report.json))
+
+    def poll(self, seconds: float) -> bool:
+        """Waits so long for the end; whether it came. A failure is raised."""
+        if self._query is None or self._life.over:
+            return True
+        try:
+            if not self._query.query.awaitTermination(max(1, round(seconds * 1000)) / 1000):
+                return False
+        except Exception as error:
+            raise self._failed(error) from error
+        self._life.move(State.FINISHED)
+        self._query.close()
+        return True
+
+    def _failed(self, error: Exception) -> MillstreamError:
+        self._life.move(State.FAILING)
+        assert self._query is not None
+        try:
+            self._query.close()
+        except Exception as second:
+            error.add_note(f"and, while closing: {second}")
+        self._life.move(State.FAILED)
+        return explained(self.job, error, self._plan)
+
+    def wait(self) -> None:
+        """Until the input ends, the job fails, or the user interrupts."""
+        try:
+            while not self.poll(0.5):
+                pass
+        except KeyboardInterrupt:
+            self.stop()
+
+    def stop(self) -> None:
+        """Stops cleanly: what is committed is published, the rest is read again next time."""
+        if self._query is None or self._life.over:
+            return
+        self._life.move(State.STOPPING)
+        self._query.stop()
+        self._query.close()
+        self._life.move(State.STOPPED)
+
+
+def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
+    """How many tasks run at once: in real time, all of them, all the time."""
+    partitions = sum(source.options.partitions() for source in plan.sources)
+    if isinstance(mode, RealTime):
+        return partitions + len(plan.stages) * parallelism
+    return max(2, os.cpu_count() or 2)

@@ -1,0 +1,88 @@
+"""One job as one running Spark query, with its sinks' second phase beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from millstream.plan.modes import MicroBatch, Mode, RealTime
+from millstream.plan.nodes import Sink
+from millstream.spark.lower.job import Lowered
+from millstream.spark.session import STATE
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a query keeps its progress, and under which names its sinks write."""
+
+    job: str
+    checkpoint: str
+    identity: str
+
+
+class Query:
+    """A started query. `close` publishes what is committed and gives the sinks' locks back."""
+
+    def __init__(self, query: StreamingQuery, publisher: Any, locks: Any, spark: SparkSession) -> None:
+        self.query = query
+        self._publisher = publisher
+        self._locks = locks
+        self._spark = spark
+
+    def stop(self) -> None:
+        self.query.stop()
+
+    def close(self) -> None:
+        """Publication before the locks: nobody else may write in between."""
+        self._publisher.close()
+        self._spark._jsparkSession.streams().removeListener(self._publisher)
+        self._locks.close()
+
+
+def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target, spark: SparkSession) -> Query:
+    listed = sinks_json(sinks, target)
+    jvm: Any = spark._jvm
+    configure(spark, mode)
+    locks = jvm.millstream.sink.Recovery.run(listed, target.checkpoint)
+    try:
+        publisher = jvm.millstream.sink.Publisher(listed, target.checkpoint)
+        spark._jsparkSession.streams().addListener(publisher)
+        writer = lowered.frame.writeStream.format("millstream-sinks").outputMode("update").queryName(target.job)
+        writer = writer.option("sinks", listed).option("checkpointLocation", target.checkpoint)
+        if isinstance(mode, RealTime):
+            writer = writer.option("flush", "each").trigger(realTime=f"{mode.checkpoint_every_ms} milliseconds")
+        elif isinstance(mode, MicroBatch) and mode.until_caught_up:
+            writer = writer.trigger(availableNow=True)
+        elif isinstance(mode, MicroBatch):
+            writer = writer.trigger(processingTime=f"{mode.every_ms} milliseconds")
+        return Query(writer.start(), publisher, locks, spark)
+    except BaseException:
+        locks.close()
+        raise
+
+
+def write_batch(lowered: Lowered, sinks: tuple[Sink, ...], target: Target, spark: SparkSession) -> None:
+    listed = sinks_json(sinks, target)
+    lowered.frame.write.format("millstream-sinks").option("sinks", listed).mode("append").save()
+
+
+def sinks_json(sinks: tuple[Sink, ...], target: Target) -> str:
+    listed = []
+    for sink in sinks:
+        writer = f"{target.job}.{sink.name}.{target.identity}"
+        listed.append({"name": sink.name, "mode": sink.mode, "writer": writer, **sink.options.writer()})
+    return json.dumps(listed)
+
+
+def configure(spark: SparkSession, mode: Mode) -> None:
+    """Settings that the guarantees rest on; on the query's own session, whoever made Spark."""
+    for name, value in STATE.items():
+        spark.conf.set(name, value)
+    if isinstance(mode, RealTime):
+        # The allow-list knows Spark's own sinks only; that our plans fit real time is checked when they are made.
+        spark.conf.set("spark.sql.streaming.realTimeMode.allowlistCheck", "false")
+        spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1ms")
