@@ -41,7 +41,7 @@ class Expr:
         find = place if callable(place) else place.__getitem__
         tree = self.tree.copy()
         for column in list(free_columns(tree)):
-            column_sql = parsed(find(column.name))
+            column_sql = parsed(find(column.name)).copy()
             if column is tree:
                 return render(column_sql)
             column.replace(exp.paren(column_sql) if isinstance(column_sql, exp.Binary) else column_sql)

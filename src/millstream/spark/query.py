@@ -12,7 +12,6 @@ from pyspark.sql.streaming import StreamingQuery
 from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.plan.nodes import Sink
 from millstream.spark.lower.job import Lowered
-from millstream.spark.session import STATE
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,7 @@ def sinks_json(sinks: tuple[Sink, ...], target: Target) -> str:
 
 
 def configure(spark: SparkSession, mode: Mode) -> None:
-    """Settings that the guarantees rest on; on the query's own session, whoever made Spark."""
-    for name, value in STATE.items():
-        spark.conf.set(name, value)
+    """Settings of the mode, on the run's own session."""
     if isinstance(mode, RealTime):
         # The allow-list knows Spark's own sinks only; that our plans fit real time is checked when they are made.
         spark.conf.set("spark.sql.streaming.realTimeMode.allowlistCheck", "false")

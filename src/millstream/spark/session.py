@@ -12,13 +12,15 @@ from millstream.errors import MillstreamError
 
 JAR = Path(__file__).resolve().parent.parent / "jars" / "millstream-kernels.jar"
 
-STATE = {
+REQUIRED = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Kernels hand rows over whole. This rule would renumber the fields of their structs, and read the wrong ones.
+    "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
 }
-"""What every query of ours runs with, whoever made the session: set on the query's session."""
+"""What every query of ours runs with, whoever made the session: set on the run's own session."""
 
 OWN = {
     "spark.ui.enabled": "false",
@@ -44,7 +46,8 @@ def use(given: SparkSession | None, needed: int, parallelism: int, all_at_once: 
             hint=f'make the session with .master("local[{needed}]"), or lower parallelism',
         )
     own = spark.newSession()
-    own.conf.set("spark.sql.shuffle.partitions", str(parallelism))
+    for name, value in {**REQUIRED, "spark.sql.shuffle.partitions": str(parallelism)}.items():
+        own.conf.set(name, value)
     return own
 
 
@@ -53,7 +56,7 @@ def make(slots: int, parallelism: int, extra: dict[str, str]) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{slots}]").appName("millstream").config("spark.jars", jar())
     builder = builder.config("spark.sql.shuffle.partitions", str(parallelism))
-    for name, value in {**OWN, **STATE, **extra}.items():
+    for name, value in {**OWN, **REQUIRED, **extra}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 
