@@ -118,7 +118,32 @@ def test_a_segment_of_another_version_is_refused(disk):
 def test_a_missing_segment_is_an_error(disk):
     disk.produce(*VALUES, segment_bytes=1)
     disk.segments()[1].unlink()
-    assert outcome(disk) == "MS-JOURNAL-003"
+    with pytest.raises(MillstreamError) as caught:
+        disk.values()
+    assert caught.value.code == "MS-JOURNAL-003"
+    assert caught.value.found == "the segment ends here, and the next begins at offset 2"
+
+
+def test_a_log_that_begins_too_late_for_its_reader_is_an_error(disk):
+    with journal.Reader(disk.path, "t") as reader:
+        assert reader.poll() == []
+        disk.produce(*VALUES)
+        (segment,) = disk.segments()
+        segment.rename(segment.with_name(f"{5:020d}.seg"))
+        with pytest.raises(MillstreamError) as caught:
+            reader.poll()
+        assert caught.value.found == "the records 0 to 4 are missing"
+
+
+def test_a_read_that_began_within_a_record_does_not_take_its_growth_for_damage(disk):
+    disk.produce(*VALUES)
+    (segment,) = disk.segments()
+    whole = segment.read_bytes()
+    segment.write_bytes(whole[: frame_ends()[1] + 12])
+    records = journal.read(disk.path, "t")
+    assert next(records).value == b"first"
+    segment.write_bytes(whole)
+    assert list(records) == []
 
 
 def test_a_waiting_reader_goes_on_after_a_torn_tail_was_cut(disk):

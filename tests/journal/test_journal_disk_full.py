@@ -22,7 +22,7 @@ def small_disk(tmp_path):
     if mounted.returncode:
         pytest.skip("no right to mount a small file system")
     yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
+    subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
 
 
 def values(path) -> list[bytes | None]:
@@ -141,6 +141,23 @@ def test_what_an_fsync_lost_is_written_again(disk, monkeypatch):
         out.flush()
         assert len(written) == 1
     assert values(disk.path) == [b"a", b"b"]
+
+
+def test_flush_syncs_the_file_and_its_name(disk, monkeypatch):
+    """Else a crash of the machine could take the whole segment away."""
+    synced: list[int] = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino) or real(fd))
+    with journal.producer(disk.path, "t") as out:
+        out.send("a")
+        out.flush()
+        (segment,) = disk.segments()
+        assert synced == [segment.stat().st_ino, disk.folder().stat().st_ino]
+        out.flush()  # nothing new
+        assert len(synced) == 2
+        out.send("b")
+        out.flush()
+        assert synced[2:] == [segment.stat().st_ino]
 
 
 def test_another_failure_is_not_called_a_full_disk(disk, monkeypatch):

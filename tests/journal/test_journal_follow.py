@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
+import time
 
 from millstream import journal
 from millstream.journal import segments
@@ -63,6 +65,17 @@ def test_a_callable_ends_it_after_any_record(disk):
     for record in journal.read(disk.path, "t", follow=True, stop=lambda: len(seen) >= 2):
         seen.append(record.value)
     assert seen == [b"a", b"b"]
+
+
+def test_a_folder_that_changed_within_the_same_tick_is_listed_again(tmp_path):
+    watch = segments.FolderWatch(tmp_path)
+    now = time.time_ns()
+    os.utime(tmp_path, ns=(now, now + 10**12))  # as fresh as can be: it may change without showing
+    assert [watch.changed(), watch.changed()] == [True, True]
+    os.utime(tmp_path, ns=(now, now - 10**12))
+    assert [watch.changed(), watch.changed()] == [True, False]
+    os.utime(tmp_path, ns=(now, now - 10**11))
+    assert watch.changed()
 
 
 def test_partitions_take_turns(new_topic):

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from millstream import journal
 from millstream.errors import MillstreamError
+from millstream.journal.format import parse_segment
+from millstream.journal.segments import Partition, SegmentFile
+from millstream.journal.uncommitted import OpenFiles
 
 
 def uncommitted(disk, start="earliest") -> journal.Reader:
@@ -134,6 +137,31 @@ def test_segments_without_records_do_not_disturb(disk):
         disk.produce("b")
         assert shown(reader.poll()) == [("b", 1, True)]
     assert disk.values() == ["a", "b"]
+
+
+def test_a_published_segment_without_records_shares_its_base(disk):
+    disk.produce("a")
+    void = disk.open_file(epoch=1)
+    disk.write_open(void)
+    disk.publish(void, base=1)
+    disk.produce("b", "c")
+    assert disk.values() == ["a", "b", "c"]
+    disk.produce("d")
+    assert disk.values() == ["a", "b", "c", "d"]
+    assert journal.describe(disk.path, "t").partitions[0].segments == 1
+
+
+def test_a_file_that_is_published_between_two_listings_is_not_read_twice(disk):
+    file = disk.open_file(epoch=1)
+    disk.write_open(file, "a", "b")
+    where = Partition("t", 0, disk.folder())
+    follower, out = OpenFiles(where, bounded=False, from_end=False), []
+    follower.refresh()
+    follower.read(out)
+    published = disk.publish(file, base=0)
+    segment = parse_segment(published.name)
+    assert follower.delivered(segment, SegmentFile(where, published.name, 0)) == len(out) == 2
+    assert follower.delivered(segment, SegmentFile(where, published.name, 0)) == 0
 
 
 def test_a_torn_tail_before_a_published_segment_is_passed_over_and_then_cut(disk):
