@@ -29,6 +29,8 @@ OWN = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.log.level": "ERROR",
     "spark.sql.adaptive.enabled": "false",
+    # How long a row waits in a half-filled buffer of the streaming shuffle: Spark's 50 ms are most of a row's way.
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
 }
 """For sessions that Millstream makes itself."""
 
