@@ -8,6 +8,8 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.streaming.MapState;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -47,6 +49,12 @@ final class Bag {
 
   static StructType weightType() {
     return new StructType().add("w", DataTypes.LongType, false);
+  }
+
+  /** The map state for bags that grow large. */
+  static MapState<InternalRow, InternalRow> spill(StatefulProcessorHandle handle, String name, StructType rowType) {
+    return handle.getMapState(
+        name, new InternalRowEncoder(rowType), new InternalRowEncoder(weightType()), TTLConfig.NONE());
   }
 
   void load(InternalRow state) {

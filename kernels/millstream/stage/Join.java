@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.ValueState;
@@ -54,13 +53,7 @@ final class Join extends Operator {
   }
 
   private Bag bag(StatefulProcessorHandle handle, int side, String suffix) {
-    MapState<InternalRow, InternalRow> spill =
-        handle.getMapState(
-            name + suffix,
-            new InternalRowEncoder(types[side]),
-            new InternalRowEncoder(Bag.weightType()),
-            TTLConfig.NONE());
-    return new Bag(this, types[side], spill);
+    return new Bag(this, types[side], Bag.spill(handle, name + suffix, types[side]));
   }
 
   @Override

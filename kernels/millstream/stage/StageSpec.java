@@ -14,7 +14,8 @@ import org.apache.spark.sql.types.StructType;
  *   [{"kind": "aggregate", "name": …, "keys": [slots], "port": 0, "accumulators": [{"kind": "sum", "at": 1}, …]},
  *    {"kind": "join",      "name": …, "port": 1, "append_only": true},
  *    {"kind": "latest",    "name": …, "port": 3},
- *    {"kind": "pass",      "name": …, "port": 4}]
+ *    {"kind": "collapse",  "name": …, "port": 4},
+ *    {"kind": "pass",      "name": …, "port": 5}]
  * </pre>
  */
 final class StageSpec {
@@ -47,6 +48,8 @@ final class StageSpec {
         return new Join(name, payload, layout.payloadType(port + 1), port, appendOnly);
       case "latest":
         return new Latest(name, payload);
+      case "collapse":
+        return new Collapse(name, payload);
       case "pass":
         return new PassThrough(name, payload);
       default:

@@ -7,6 +7,7 @@ from millstream.plan.expressions import Expr, field
 from millstream.plan.nodes import (
     Aggregate,
     Alias,
+    Collapse,
     Declared,
     Explode,
     Filter,
@@ -64,6 +65,8 @@ def describe(node: Node) -> str:
             return "union"
         case Latest():
             return f"latest {node.name}: by {', '.join(node.by)}, changelog"
+        case Collapse():
+            return f"collapse {node.name}: by {', '.join(node.by)}, changelog"
         case Aggregate():
             keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys)
             return f"aggregate {node.name}: by {keys}; {results(node)}; changelog"

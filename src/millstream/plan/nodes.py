@@ -277,6 +277,26 @@ class Latest(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Collapse(Node):
+    """A table with the changes of each key brought together, in order: for upserts."""
+
+    input: Node
+    by: Key
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    @cached_property
+    def columns(self) -> Columns:
+        return self.input.columns
+
+    @cached_property
+    def key(self) -> Key | None:
+        return self.by
+
+
+@dataclass(frozen=True, eq=False)
 class Aggregate(Node):
     input: Node
     keys: tuple[Keyed, ...]
@@ -356,7 +376,7 @@ def said(part: object) -> object:
 
 
 STATELESS = (Alias, Declared, Project, Filter, Explode, Union, Keep, DeadLetters)
-STATEFUL = (Latest, Aggregate, Join)
+STATEFUL = (Latest, Collapse, Aggregate, Join)
 
 
 def is_field(expr: Expr) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from millstream.plan.nodes import STATEFUL, Aggregate, Join, Latest, Node, Sink, Source, Union, walk
+from millstream.plan.nodes import STATEFUL, Aggregate, Collapse, Join, Latest, Node, Sink, Source, Union, walk
 from millstream.planner.dataflow import Dataflow
 from millstream.planner.rules import apply_rules
 
@@ -24,7 +24,7 @@ class Pass:
         return f"pass_{self.node.name}"
 
 
-Operator = Latest | Aggregate | Join | Pass
+Operator = Latest | Collapse | Aggregate | Join | Pass
 Producer = Source | Operator
 
 
@@ -65,7 +65,7 @@ def plan_job(flow: Dataflow) -> JobPlan:
     flow = apply_rules(flow)
     cut = Cut(flow)
     for node in walk(flow):
-        if isinstance(node, Latest | Aggregate | Join):
+        if isinstance(node, Latest | Collapse | Aggregate | Join):
             for side, part in enumerate(node.inputs):
                 cut.connect(part, Port(node, side), cut.levels[node])
         if isinstance(node, Sink):
@@ -107,7 +107,7 @@ def chain(tail: Node) -> tuple[Producer, tuple[Node, ...]]:
     """From a node up to the source or operator that it comes from, through stateless steps only."""
     steps: list[Node] = []
     node = tail
-    while not isinstance(node, Source | Latest | Aggregate | Join):
+    while not isinstance(node, Source | Latest | Collapse | Aggregate | Join):
         steps.insert(0, node)
         (node,) = node.inputs
     return node, tuple(steps)

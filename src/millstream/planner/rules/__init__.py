@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from millstream.planner.dataflow import Dataflow
+from millstream.planner.rules.collapse_upserts import collapse_upserts
 from millstream.planner.rules.lift_unions import lift_unions
 from millstream.planner.rules.prune_columns import prune_columns
 from millstream.planner.rules.push_filters import push_filters
 
-RULES = (lift_unions, push_filters, prune_columns)
+RULES = (lift_unions, push_filters, prune_columns, collapse_upserts)
 
 
 def apply_rules(flow: Dataflow) -> Dataflow:

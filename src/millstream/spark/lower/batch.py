@@ -9,7 +9,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.plan.expressions import field
-from millstream.plan.nodes import Aggregate, Join, Latest, Node, Sink, Source, Union
+from millstream.plan.nodes import Aggregate, Collapse, Join, Latest, Node, Sink, Source, Union
 from millstream.spark.lower import aggregate, join, latest
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.frames import hidden, steps
@@ -44,7 +44,7 @@ class Batch:
                 return weighed(latest.batch(node, self.rows(node.input)))
             case Union():
                 return reduce(DataFrame.unionAll, (self.plain(part) for part in node.parts)).selectExpr("1L AS `_w`", "*")
-            case Sink():
+            case Sink() | Collapse():
                 return self.rows(node.input)
             case _:
                 return steps(self.rows(node.inputs[0]), (node,))

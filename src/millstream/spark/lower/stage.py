@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, IntegerType, LongType, StructField, StructType
 
 from millstream.plan.expressions import field
-from millstream.plan.nodes import Aggregate, Join, Latest
+from millstream.plan.nodes import Aggregate, Collapse, Join, Latest
 from millstream.planner.stages import Operator, Pass, Port, Producer, Route, Stage
-from millstream.spark.lower import aggregate, join, latest
+from millstream.spark.lower import aggregate, collapse, join, latest
 from millstream.spark.lower.ports import Shape, Unpacked
 from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
 from millstream.spark.lower.types import sql_type, types_of
@@ -82,6 +82,8 @@ class Shapes:
                 return (aggregate.shape(operator, rows),)
             case Latest():
                 return (latest.shape(operator, rows),)
+            case Collapse():
+                return (collapse.shape(operator, rows),)
             case Pass():
                 return (pass_shape(operator, rows),)
 
@@ -93,6 +95,8 @@ class Shapes:
                 return aggregate.unpack(operator, self.rows[Port(operator)], struct)
             case Latest():
                 return latest.unpack(operator, struct)
+            case Collapse():
+                return collapse.unpack(operator, struct)
             case Pass():
                 return Unpacked(tuple((name, f"{struct}.{field(name)}") for name in operator.node.carries))
 
@@ -104,14 +108,17 @@ class Shapes:
                 return aggregate.spec(operator, self.rows[Port(operator)])
             case Latest():
                 return latest.spec(operator)
+            case Collapse():
+                return collapse.spec(operator)
             case Pass():
                 return {"kind": "pass"}
 
 
 def pass_shape(operator: Pass, rows: DataFrame) -> Shape:
-    """Equal rows take the same way, so that a retraction cannot overtake its row."""
+    """Rows of one key take the same way, so that a retraction cannot overtake its row, nor an update its old form."""
     fields = [field(name) for name in operator.node.carries]
-    key = f"pmod(hash({', '.join(fields)}), {BUCKETS})"
+    same = [field(name) for name in operator.node.key or ()] or fields
+    key = f"pmod(hash({', '.join(same)}), {BUCKETS})"
     payload = tuple((name, field(name)) for name in operator.node.carries)
     return Shape((key,), (IntegerType(),), payload, tuple(types_of(rows, fields)))
 

@@ -1,0 +1,100 @@
+package millstream.stage;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Brings the changes of one table key together, in order, before they are written as upserts.
+ *
+ * <p>An update of a row may take its old form back in one task and add the new one in another. Whichever arrives
+ * first, what is sent on is always the one row that the key has now: taken back, then added.
+ */
+final class Collapse extends Operator {
+  private static final long serialVersionUID = 1L;
+
+  private final StructType rowType;
+  private transient ValueState<InternalRow> state;
+  private transient Bag rows;
+
+  Collapse(String name, StructType rowType) {
+    super(name);
+    this.rowType = rowType;
+  }
+
+  @Override
+  StructType outputType() {
+    return rowType;
+  }
+
+  @Override
+  void open(StatefulProcessorHandle handle) {
+    StructType type = new StructType().add("rows", Bag.type(rowType), false).add("sent", rowType, true);
+    state = handle.getValueState(name + "_rows", new InternalRowEncoder(type), TTLConfig.NONE());
+    rows = new Bag(this, rowType, Bag.spill(handle, name + "_more", rowType));
+  }
+
+  @Override
+  Iterator<Change> process(InternalRow key, Changes changes) {
+    InternalRow saved = state.get();
+    rows.load(saved == null ? null : saved.getStruct(0, 2));
+    InternalRow sent = saved == null || saved.isNullAt(1) ? null : saved.getStruct(1, rowType.length());
+    InternalRow now = current(netted(changes), sent);
+    if (rows.isEmpty()) {
+      state.clear();
+    } else {
+      state.update(new GenericInternalRow(new Object[] {rows.save(), now}));
+    }
+    return replaced(sent, now).iterator();
+  }
+
+  private static Map<InternalRow, Long> netted(Changes changes) {
+    Map<InternalRow, Long> net = new LinkedHashMap<>();
+    while (changes.next()) {
+      net.merge(changes.payload().copy(), changes.weight(), Long::sum);
+    }
+    return net;
+  }
+
+  /** Applies the changes; the key's row is the one that was added last, if it is still there. */
+  private InternalRow current(Map<InternalRow, Long> net, InternalRow sent) {
+    InternalRow newest = null;
+    for (Map.Entry<InternalRow, Long> change : net.entrySet()) {
+      if (change.getValue() != 0) {
+        rows.add(change.getKey(), change.getValue());
+        newest = change.getValue() > 0 ? change.getKey() : newest;
+      }
+    }
+    if (newest != null) {
+      return newest;
+    }
+    return sent != null && net.getOrDefault(sent, 0L) == 0 ? sent : any();
+  }
+
+  private InternalRow any() {
+    Iterator<Change> left = rows.iterator();
+    return left.hasNext() ? left.next().row() : null;
+  }
+
+  private static List<Change> replaced(InternalRow before, InternalRow after) {
+    List<Change> out = new ArrayList<>(2);
+    if (before == null ? after == null : before.equals(after)) {
+      return out;
+    }
+    if (before != null) {
+      out.add(new Change(before, -1));
+    }
+    if (after != null) {
+      out.add(new Change(after, 1));
+    }
+    return out;
+  }
+}

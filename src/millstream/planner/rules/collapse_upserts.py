@@ -1,0 +1,28 @@
+"""Brings changes of a table key together before they are written as upserts, where they may come from several tasks."""
+
+from __future__ import annotations
+
+from millstream.plan.nodes import STATELESS, Collapse, Join, Node, Sink, Union
+from millstream.planner.dataflow import Dataflow, rewrite
+
+
+def collapse_upserts(flow: Dataflow) -> Dataflow:
+    return rewrite(flow, collapse)
+
+
+def collapse(node: Node) -> Node:
+    if not isinstance(node, Sink) or node.mode != "upsert" or in_order(node.input):
+        return node
+    assert node.input.key is not None
+    name = f"collapse_{node.name}"
+    return node.with_inputs((Collapse(name, node.at, node.input, node.input.key),))
+
+
+def in_order(node: Node) -> bool:
+    """Whether all changes of a key come from one task. A join's do if its own key is part of the table's."""
+    if isinstance(node, Union):
+        return False
+    if isinstance(node, Join):
+        keys = (set(node.left.key or ()), set(node.right.key or ()))
+        return all(left.fields <= keys[0] or right.fields <= keys[1] for left, right in node.on)
+    return in_order(node.inputs[0]) if isinstance(node, STATELESS) else True
