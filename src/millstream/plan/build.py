@@ -38,8 +38,12 @@ def source(
     fields = source_schema(options, schema, step)
     if time is not None:
         time = time_field(time, fields, step)
-    keys = tuple(known(key, [part.name for part in fields], step) for key in upserts or ())
-    return nodes.Source(name or options.label, step.at, options, fields, keys or None, time, lateness)
+    by = keys(upserts or (), fields, step) if not options.changelog else ()
+    return nodes.Source(name or options.label, step.at, options, fields, by or None, time, lateness)
+
+
+def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> nodes.Key:
+    return tuple(known(name, [part.name for part in fields], step) for name in names)
 
 
 def source_schema(options: SourceOptions, schema: str | None, step: Step) -> tuple[FieldType, ...]:
@@ -77,9 +81,10 @@ def table(read: nodes.Source, key: tuple[str, ...]) -> nodes.Node:
     """A source as a table: a changelog as it is, upserts by the latest row of each key."""
     if read.options.format == "raw":
         raise Step(read.name, read.at).error("MS-SOURCE-004", "reads raw records as a table.", hint='use format="json"')
+    by = keys(key, read.schema, Step(read.name, read.at))
     if read.options.changelog:
-        return nodes.Declared(None, read.at, read, key)
-    return nodes.Latest(f"latest_{read.name}", read.at, read, key)
+        return nodes.Declared(None, read.at, read, by)
+    return nodes.Latest(f"latest_{read.name}", read.at, read, by)
 
 
 def alias(input: nodes.Node, name: str) -> nodes.Alias:
