@@ -202,7 +202,7 @@ def aggregate(input: nodes.Node, keys: tuple[Keyed, ...], named: dict[str, str])
         raise step.error("MS-AGG-004", "computes nothing.", hint='for example agg(n="count(*)")')
     bound = {name: bind(parse(sql, step), input.columns, step) for name, sql in named.items()}
     figures, results = aggregates.split(bound, keys, step)
-    distinct_names([*keys, *(Keyed(result.name, Expr(result.sql)) for result in results)], step)
+    distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items())], step)
     return nodes.Aggregate(None, step.at, input, keys, figures, results)
 
 
@@ -285,7 +285,9 @@ def sink(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, name: 
 
 
 def write_mode(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, step: Step) -> WriteMode:
-    chosen = mode or ("append" if input.append_only else next((m for m in options.modes if m != "append"), "append"))
+    others = [other for other in options.modes if other != "append"]
+    appends = "append" in options.modes and (input.append_only or not others)
+    chosen = mode or ("append" if appends else others[0])
     if chosen not in options.modes:
         raise step.error(
             "MS-SINK-001",
