@@ -61,6 +61,7 @@ ACCOUNT = cases.rows(
 
 MAKE: dict[str, Callable[[Random, int], list[Change]]] = {
     "facts": lambda random, count: cases.stream(random, FACT, count),
+    "broken": lambda random, count: cases.stream(random, FACT, count, broken=0.2),
     "more": lambda random, count: cases.stream(random, FACT, count),
     "items": lambda random, count: cases.changelog(random, ITEM, count),
     "people": lambda random, count: cases.changelog(random, PERSON, count, key=("c", "id")),

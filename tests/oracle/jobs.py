@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import millstream as ms
-from inputs import accounts, facts, items, people
+from inputs import FACTS, accounts, facts, items, people
 from millstream.testing.oracle import Topics
 
 
@@ -60,6 +60,31 @@ def steps(job: ms.Job, topics: Topics) -> None:
     mixed.where("c < 6").to(topics.sink("mixed", changelog=True))
     table.where("l = 1 OR k IS NULL").select("c", "d", "e", day="date(at)").to(topics.sink("some", changelog=True))
     table.select("c", x="v % 3").to(topics.sink("narrow", changelog=True))
+
+
+@job(broken=80, items=60)
+def dead_letters(job: ms.Job, topics: Topics) -> None:
+    stream = job.stream(topics.source("broken", dead_letters="bad"), FACTS)
+    stream.where("v > 0 OR v IS NULL").select("c", "v").to(topics.sink("good"))
+    stream.group_by("c").agg(n="count(*)").to(topics.sink("counts"))
+    stream.as_("a").join(items(job, topics).as_("b"), on="a.c = b.c AND a.k = b.k").select("a.v", w="b.v").to(
+        topics.sink("joined", changelog=True)
+    )
+
+
+@job(facts=80, more=50, items=120)
+def unions(job: ms.Job, topics: Topics) -> None:
+    """Below joins and aggregates, of what comes from several levels, and of a thing with itself."""
+    stream, more, table = facts(job, topics), facts(job, topics, "more"), items(job, topics)
+    both = stream.union(more)
+    both.as_("u").join(table.as_("t"), on="u.c = t.c AND u.k = t.k AND u.v > 10").select("u.v", w="t.v").to(
+        topics.sink("below_join", changelog=True)
+    )
+    both.group_by("c").agg(n="count(*)", v="sum(v)", low="min(v)").to(topics.sink("below_aggregate"))
+    stream.union(stream, more).select("c", "v").to(topics.sink("twice"))
+    table.union(table).group_by("c", "s").agg(n="count(*)", high="max(v)").to(topics.sink("counted_twice"))
+    counts = table.group_by("c").agg(v="count(*)")
+    counts.union(counts, table.select("c", "v"), stream.select("c", "v")).to(topics.sink("levels", changelog=True))
 
 
 # --- aggregates

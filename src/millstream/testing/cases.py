@@ -47,7 +47,14 @@ class Upsert:
     row: Row | None
 
 
-Change = Fact | Edit | Upsert
+@dataclass(frozen=True)
+class Broken:
+    """A record that cannot be read."""
+
+    value: bytes
+
+
+Change = Fact | Edit | Upsert | Broken
 
 
 # --- columns
@@ -100,12 +107,17 @@ def lists(element: Column, longest: int, *, nulls: float = 0.0) -> Column:
 # --- changes
 
 
-def stream(random: Random, row: MakeRow, count: int, *, doubles: float = 0.1) -> list[Change]:
-    """Facts; `doubles`: so often one that was there before."""
+def stream(
+    random: Random, row: MakeRow, count: int, *, doubles: float = 0.1, broken: float = 0.0
+) -> list[Change]:
+    """Facts; `doubles`: so often one that was there before; `broken`: so often a record that is none."""
     out: list[Change] = []
-    for _ in range(count):
-        again = out and random.random() < doubles
-        out.append(random.choice(out) if again else Fact(row(random)))
+    for number in range(count):
+        if random.random() < broken:
+            out.append(Broken(b'{"broken": %d' % number))
+        else:
+            again = out and random.random() < doubles
+            out.append(random.choice(out) if again else Fact(row(random)))
     return out
 
 

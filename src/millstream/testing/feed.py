@@ -7,7 +7,7 @@ from zlib import crc32
 
 from millstream.journal.producer import producer
 from millstream.journal.topics import JournalPath
-from millstream.testing.cases import Change, Edit, Fact, Upsert
+from millstream.testing.cases import Broken, Change, Edit, Fact, Upsert
 from millstream.testing.changelog import text
 
 
@@ -22,3 +22,5 @@ def feed(path: JournalPath, topic: str, changes: Sequence[Change], partitions: i
                     out.send({"op": op, **row}, partition=place)
                 case Upsert(key, row):
                     out.send(row, key=key)
+                case Broken(value):
+                    out.send(value)

@@ -50,9 +50,16 @@ class Topics:
         self.path = path
         self._limits = limits
 
-    def source(self, topic: str, *, changelog: bool = False) -> JournalSource:
-        limit = self._limits[topic]
-        return journal.source(topic, path=str(self.path), changelog=changelog, max_rows_per_epoch=limit)
+    def source(self, topic: str, *, changelog: bool = False, dead_letters: str | None = None) -> JournalSource:
+        if dead_letters is not None:
+            self.sink(dead_letters)
+        return journal.source(
+            topic,
+            path=str(self.path),
+            changelog=changelog,
+            dead_letters=dead_letters,
+            max_rows_per_epoch=self._limits[topic],
+        )
 
     def sink(self, topic: str, *, changelog: bool = False, key: str | tuple[str, ...] = ()) -> JournalSink:
         if not (self.path / topic).exists():
@@ -127,9 +134,7 @@ def check(case: Case, folder: Path, spark: SparkSession) -> int:
     for limits in trial.feed():
         trial.job(limits).run(available_now(), spark=spark)
     epochs = committed(trial.checkpoint)
-    import time; t=time.time(); print("compare", end=" ")
     compare(trial, trial.job(), epochs, spark)
-    print(time.time()-t)
     return len(epochs)
 
 
