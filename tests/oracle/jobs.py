@@ -149,6 +149,11 @@ def float_keys(job: ms.Job, topics: Topics) -> None:
     stream, table = facts(job, topics), items(job, topics)
     stream.where("d IS NULL OR isnan(d) OR abs(d) < 100").group_by("d").agg(n="count(*)").to(topics.sink("streamed"))
     table.group_by(f="CAST(d AS FLOAT)").agg(n="count(*)", v="min(v)").to(topics.sink("tabled", changelog=True))
+    # v * 0 is -0.0 for half of the rows, d - d is NaN for some.
+    stream.group_by("c", z="v * 0D", n="d - d").agg(m="count(*)").to(topics.sink("zeros", changelog=True))
+    stream.where("s = 'w1'").as_("a").join(table.as_("b"), on="a.c = b.c AND a.v * 0D = b.v * CAST(0 AS FLOAT)").select(
+        "a.v", w="b.v"
+    ).to(topics.sink("zeros_joined", changelog=True))
     stream.as_("a").join(table.as_("b"), on="a.c = b.c AND a.d = b.d").select("a.c", "a.v", "b.d", w="b.v").to(
         topics.sink("joined", changelog=True)
     )
