@@ -58,6 +58,7 @@ def make_session(jar: Path, scratch: Path) -> SparkSession:
         .config("spark.sql.streaming.realTimeMode.minBatchDuration", "500ms")
         .config("spark.sql.streaming.realTimeMode.allowlistCheck", "false")
         .config("spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled", "false")
+        .config("spark.sql.streaming.checkpointFileManagerClass", "millstream.faults.FaultyCheckpoints")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
