@@ -18,8 +18,9 @@ def sinks(journal: Path) -> str:
     return json.dumps([sink(journal, "all", "changelog"), sink(journal, "even", "upsert")])
 
 
-def rows(spark: SparkSession, journal: Path) -> DataFrame:
-    return stream(spark, journal, "in", maxRowsPerEpoch="50").selectExpr(
+def rows(spark: SparkSession, journal: Path, stateful: bool) -> DataFrame:
+    read = stream(spark, journal, "in", maxRowsPerEpoch="50")
+    return (read.dropDuplicates(["value"]) if stateful else read).selectExpr(
         "explode(if(CAST(CAST(value AS STRING) AS INT) % 2 = 0, array(0, 1), array(0))) sink",
         "key",
         "value",
@@ -30,7 +31,7 @@ def rows(spark: SparkSession, journal: Path) -> DataFrame:
 def run(spark: SparkSession, journal: Path, checkpoint: Path, mode: str, seconds: float) -> None:
     with recovered(spark, sinks(journal), checkpoint):
         trigger = {"realTime": "1 second"} if mode == "real-time" else {"availableNow": True}
-        query = start(rows(spark, journal), sinks(journal), checkpoint, **trigger)
+        query = start(rows(spark, journal, mode == "stateful"), sinks(journal), checkpoint, **trigger)
         deadline = time.monotonic() + seconds
         while query.isActive and time.monotonic() < deadline:
             if mode == "real-time" and is_through(query.lastProgress):

@@ -142,5 +142,5 @@ def test_corruption_stops_the_query(spark: SparkSession, tmp_path: Path) -> None
     df = stream(spark, tmp_path, "in").selectExpr("0 sink", "key", "value", "1L w")
     with recovered(spark, sinks, tmp_path / "c"):
         query = start(df, sinks, tmp_path / "c", realTime="2 seconds")
-        with pytest.raises(Exception, match="MS-JOURNAL-003.*offset 0"):
+        with pytest.raises(Exception, match=r"MS-JOURNAL-003.*offset 0"):
             query.awaitTermination(30)
