@@ -41,8 +41,10 @@ class UncommittedReader(threading.Thread):
                     if path.stat().st_size in (0, sizes.get(path)):
                         continue
                     sizes[path] = path.stat().st_size
+                    records = read_segment(path)
+                    # After the read: a row that came while reading must not count as seen before it.
                     now = time.time()
-                    for record in read_segment(path):
+                    for record in records:
                         self.seen.setdefault(record.value or b"", now)
                 except FileNotFoundError:
                     continue
