@@ -331,6 +331,16 @@ def upserts_without_a_key(job, customers):
 
 
 @wrong
+def upserts_by_another_key(job, customers):
+    customers(job).to(journal.sink("out", key="name"))
+
+
+@wrong
+def a_record_key_that_is_no_column(job, orders):
+    orders(job).to(journal.sink("out", key="costumer"))
+
+
+@wrong
 def two_columns_with_one_name(job, orders, customers):
     orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id").to(journal.sink("out"))
 
