@@ -82,7 +82,9 @@ def test_a_layer_imports_only_those_before_it(layer: str) -> None:
 
 def test_only_one_package_imports_pyspark() -> None:
     files = [file for file in python_files(SOURCE) if SOURCE / "spark" not in file.parents]
-    wrong = [found.place for file in files for found in imports(file) if found.module.split(".")[0] == "pyspark"]
+    wrong = [
+        found.place for file in files for found in imports(file) if found.module.split(".")[0] == "pyspark"
+    ]
     assert wrong == []
 
 

@@ -7,14 +7,16 @@ from random import Random
 
 import millstream as ms
 from millstream.testing import cases
-from millstream.testing.cases import Change, Column, doubles, decimals, lists, nullable, whole, words
+from millstream.testing.cases import Change, Column, decimals, doubles, lists, nullable, whole, words
 from millstream.testing.oracle import Topics
 
 CASES = 12
 
 
 def moments(nulls: float = 0.0) -> Column:
-    return nullable(lambda random: f"2024-01-{random.randint(1, 28):02d}T{random.randint(0, 23):02d}:00:00Z", nulls)
+    return nullable(
+        lambda random: f"2024-01-{random.randint(1, 28):02d}T{random.randint(0, 23):02d}:00:00Z", nulls
+    )
 
 
 def case() -> Column:
@@ -78,7 +80,9 @@ def facts(job: ms.Job, topics: Topics, topic: str = "facts") -> ms.Stream:
 
 
 def items(job: ms.Job, topics: Topics) -> ms.Table:
-    return job.table(topics.source("items", changelog=True), ITEMS, key=("c", "k", "l", "v", "d", "e", "s", "at"))
+    return job.table(
+        topics.source("items", changelog=True), ITEMS, key=("c", "k", "l", "v", "d", "e", "s", "at")
+    )
 
 
 def people(job: ms.Job, topics: Topics) -> ms.Table:

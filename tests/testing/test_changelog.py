@@ -11,7 +11,9 @@ from millstream import journal
 from millstream.testing.changelog import Appends, Changelog, Upserts, difference, text
 
 
-def written(path: Path, *records: tuple[dict[str, object] | None, dict[str, object] | None]) -> list[journal.Record]:
+def written(
+    path: Path, *records: tuple[dict[str, object] | None, dict[str, object] | None]
+) -> list[journal.Record]:
     journal.create(path, "t")
     with journal.producer(path, "t", durable=False) as out:
         for key, value in records:
@@ -54,7 +56,11 @@ def test_a_topic_of_changes_says_where_it_is_wrong(tmp_path: Path) -> None:
 def test_a_topic_of_upserts(tmp_path: Path) -> None:
     one, other = {"id": 1}, {"id": 2}
     table = Upserts()
-    table.read(written(tmp_path, (one, {"id": 1, "v": 1}), (other, {"v": 2}), (one, {"id": 1, "v": 3}), (other, None)))
+    table.read(
+        written(
+            tmp_path, (one, {"id": 1, "v": 1}), (other, {"v": 2}), (one, {"id": 1, "v": 3}), (other, None)
+        )
+    )
     assert table.rows == {'{"id": 1, "v": 3}': 1}
 
 
@@ -75,7 +81,9 @@ def test_a_topic_of_facts(tmp_path: Path) -> None:
 
 
 def test_numbers_count_as_equal_up_to_rounding() -> None:
-    assert text({"d": 0.1 + 0.2, "z": -0.0, "in": [{"e": 1.0000000000001}]}) == text({"d": 0.3, "z": 0.0, "in": [{"e": 1.0}]})
+    assert text({"d": 0.1 + 0.2, "z": -0.0, "in": [{"e": 1.0000000000001}]}) == text(
+        {"d": 0.3, "z": 0.0, "in": [{"e": 1.0}]}
+    )
     assert text({"d": 0.1}) != text({"d": 0.10000001})
 
 
@@ -86,4 +94,7 @@ def test_differences_are_told() -> None:
     other.change({"a": 2}, 1)
     assert difference(one.rows, other.rows) == ['missing: {"a": 1} (2 times)', 'extra: {"a": 2}']
     assert difference(one.rows, one.rows) == []
-    assert difference(one.rows, other.rows, most=0) == ["missing: and 1 other rows", "extra: and 1 other rows"]
+    assert difference(one.rows, other.rows, most=0) == [
+        "missing: and 1 other rows",
+        "extra: and 1 other rows",
+    ]

@@ -1,7 +1,7 @@
 """The oracle: what a job wrote, after every epoch, against the same job as plain batch SQL over the same input.
 
-    changes ─▶ journal topics ─▶ the job, in many epochs ─▶ its sinks, summed up per epoch ─┐
-                     └─▶ input up to each epoch's offsets ─▶ batch SQL, unoptimised plan ───┴─▶ must be equal
+changes ─▶ journal topics ─▶ the job, in many epochs ─▶ its sinks, summed up per epoch ─┐
+                 └─▶ input up to each epoch's offsets ─▶ batch SQL, unoptimised plan ───┴─▶ must be equal
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Topics:
         self.path = path
         self._limits = limits
 
-    def source(self, topic: str, *, changelog: bool = False, dead_letters: str | None = None) -> JournalSource:
+    def source(
+        self, topic: str, *, changelog: bool = False, dead_letters: str | None = None
+    ) -> JournalSource:
         if dead_letters is not None:
             self.sink(dead_letters)
         return journal.source(
@@ -188,7 +190,11 @@ def compare(trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkS
 def written(trial: Trial, sink: Sink, epochs: list[int]) -> dict[int, Rows]:
     """The rows of a sink after each epoch."""
     records = published(trial.journal, sink.options.label)
-    sums: dict[str, Appends | Changelog | Upserts] = {"append": Appends(), "changelog": Changelog(), "upsert": Upserts()}
+    sums: dict[str, Appends | Changelog | Upserts] = {
+        "append": Appends(),
+        "changelog": Changelog(),
+        "upsert": Upserts(),
+    }
     total = sums[sink.mode]
     found: dict[int, Rows] = {}
     for epoch in range(max(epochs) + 1):
