@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import traceback
 from typing import Any
 
@@ -12,6 +13,9 @@ import click
 from millstream.errors import MillstreamError
 
 NOUNS = {
+    "demo": "millstream.cli.demo",
+    "run": "millstream.cli.run",
+    "explain": "millstream.cli.explain",
     "journal": "millstream.cli.journal",
 }
 """Noun -> the module that has a click command of that name."""
@@ -53,3 +57,6 @@ def main(verbose: bool) -> None:
     """Streams and changing tables, exactly once, on Spark."""
     level = logging.DEBUG if verbose else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # every call to the JVM, otherwise
+    if verbose:
+        os.environ["MILLSTREAM_VERBOSE"] = "1"
