@@ -1,6 +1,7 @@
 """What the command line says of the jobs in a file, over what the file itself says.
 
-`millstream run` and `millstream explain` execute the file inside `commanded`; jobs look here when they are made and run.
+`millstream run` and `millstream explain` execute the file inside `commanded`; a job looks here when it is
+made and when it is run.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class NotToRun(BaseException):
-    """The file has come to running a job that is only to be explained. Not an Exception: the file must not catch it."""
+    """The file has come to running a job that is only to be explained. No Exception: no file may catch it."""
 
 
 @dataclass

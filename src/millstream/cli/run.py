@@ -24,8 +24,8 @@ MODES = ("batch", "micro-batch", "available-now", "real-time")
 def run(file: Path, mode: str | None, every: str | None, checkpoint: str | None) -> None:
     """Run the job in FILE until its input ends or Ctrl-C.
 
-    If FILE calls run() on a job itself, that is it, in the mode given here if one is. Otherwise the job that it makes is
-    run.
+    If FILE calls run() on a job itself, that is it, in the mode given here if one is. Otherwise the one job
+    that it makes is run.
     """
     command = Command(mode=chosen(mode, every), checkpoint=checkpoint)
     try:

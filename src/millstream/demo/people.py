@@ -12,9 +12,21 @@ ANSWER_AFTER = 4.0
 """Seconds, on average."""
 
 NAMES = (
-    "ada alex amy anna ben carl cleo dana dora ella emil eva finn gus hana hugo ida ivan jana jo "
-    "kai kim lea leo lia luca mara max mia milo nina noah nora olga otto pia rosa sam tom zoe"
-).split()
+    "ada",
+    "ben",
+    "cleo",
+    "dana",
+    "ella",
+    "finn",
+    "gus",
+    "hana",
+    "ida",
+    "jo",
+    "kai",
+    "lea",
+    "mia",
+    "noah",
+)
 
 
 class People:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
@@ -36,59 +35,51 @@ class Snapshot:
 
 
 def panel(now: Snapshot, footer: RenderableType) -> RenderableType:
-    body = Group(figures(now), Text(), latencies(now), Text(), engine(now))
     length = f" of {clock(now.length)}" if now.length else ""
-    return Group(
-        Panel(
-            Padding(body, (1, 2)),
-            title=Text("millstream demo", style="bold"),
-            title_align="left",
-            subtitle=Text(clock(now.elapsed) + length, style="cyan"),
-            subtitle_align="right",
-            box=box.ROUNDED,
-            border_style="cyan",
-            width=WIDTH,
+    framed = Panel(
+        figures(now),
+        title=Text("millstream demo", style="bold"),
+        title_align="left",
+        subtitle=Text(clock(now.elapsed) + length),
+        subtitle_align="right",
+        border_style="cyan",
+        padding=(1, 2),
+        width=WIDTH,
+    )
+    return Group(framed, Padding(footer, (0, 2)))
+
+
+def figures(now: Snapshot) -> Table:
+    """Columns that stay where they are, whatever the numbers."""
+    table = Table.grid()
+    table.add_column(width=20)
+    table.add_column(width=14, justify="right", style="bold")
+    table.add_column(width=11, justify="right")
+    table.add_column(width=27, style="dim", no_wrap=True)
+    rows = (
+        ("likes", f"{now.likes:,}", f"{now.likes_rate:,.0f}/s", ""),
+        ("matches", f"{now.matches:,}", f"{now.matches_rate:,.0f}/s", pair(now.latest)),
+        ("", "", "", ""),
+        (
+            "from like to match",
+            Text("p50", style="not bold dim"),
+            Text("p99", style="dim"),
+            f"last {WINDOW:.0f} s",
         ),
-        Padding(footer, (0, 2)),
+        ("  read uncommitted", *latency(now.uncommitted, "green"), "as soon as it is found"),
+        ("  read committed", *latency(now.committed, "yellow"), "once its epoch commits"),
+        ("", "", "", ""),
+        ("epochs", f"{now.epochs:,}", f"every {span(now.every_ms)}", ""),
+        ("state", f"{now.state_rows:,} rows", size(now.state_bytes), ""),
     )
-
-
-def grid(*widths: int) -> Table:
-    """Columns that stay where they are, whatever the numbers: labels to the left, numbers to the right."""
-    table = Table.grid(padding=(0, 0))
-    table.add_column(width=widths[0])
-    for width in widths[1:]:
-        table.add_column(width=width, justify="right", no_wrap=True)
+    for *cells, note in rows:
+        table.add_row(*cells, f"   {note}")
     return table
 
 
-def figures(now: Snapshot) -> RenderableType:
-    table = grid(20, 14, 14, 22)
-    table.add_row("likes", bold(f"{now.likes:,}"), dim(f"{now.likes_rate:,.0f}/s"), "")
-    table.add_row(
-        "matches", bold(f"{now.matches:,}"), dim(f"{now.matches_rate:,.0f}/s"), dim(pair(now.latest))
-    )
-    return table
-
-
-def latencies(now: Snapshot) -> RenderableType:
-    table = grid(20, 14, 14, 22)
-    table.add_row("from like to match", dim("p50"), dim("p99"), dim(f"last {WINDOW:.0f} s"))
-    for name, latency, style in (
-        ("read uncommitted", now.uncommitted, "bold green"),
-        ("read committed", now.committed, "bold yellow"),
-    ):
-        p50, p99 = (span(latency.p50), span(latency.p99)) if latency else ("–", "–")
-        table.add_row(f"  {name}", Text(p50, style=style), Text(p99, style=style), "")
-    return table
-
-
-def engine(now: Snapshot) -> RenderableType:
-    table = grid(20, 14, 14, 22)
-    every = f"every {span(now.every_ms)}"
-    table.add_row("epochs", bold(f"{now.epochs:,}"), dim(every), "")
-    table.add_row("state", bold(f"{now.state_rows:,} rows"), dim(size(now.state_bytes)), "")
-    return table
+def latency(measured: Latency | None, colour: str) -> tuple[Text, Text]:
+    shown = (span(measured.p50), span(measured.p99)) if measured else ("–", "–")
+    return Text(shown[0], style=f"bold {colour}"), Text(shown[1], style=f"bold {colour}")
 
 
 def line(now: Snapshot) -> str:
@@ -107,14 +98,6 @@ def line(now: Snapshot) -> str:
 
 def both(latency: Latency | None) -> str:
     return f"p50 {span(latency.p50)} p99 {span(latency.p99)}" if latency else "–"
-
-
-def bold(text: str) -> Text:
-    return Text(text, style="bold")
-
-
-def dim(text: str) -> Text:
-    return Text(text, style="dim")
 
 
 def pair(people: tuple[str, str] | None) -> str:

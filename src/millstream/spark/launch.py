@@ -1,8 +1,8 @@
 """Starting Spark's JVM: its log goes to a file, and Ctrl-C stays ours.
 
-Spark, log4j and the JVM itself all write to the JVM's stderr. A user's terminal is for the user, so for sessions that
-Millstream makes, stderr is a file: `$MILLSTREAM_LOG`, or a temporary one that is deleted at the end if nobody was told
-of it. With `MILLSTREAM_VERBOSE=1` it is the terminal after all.
+Spark, log4j and the JVM itself all write to the JVM's stderr. A user's terminal is for the user, so for
+sessions that Millstream makes, stderr is a file: `$MILLSTREAM_LOG`, or a temporary one that is deleted at the
+end if nobody was told of it. With `MILLSTREAM_VERBOSE=1` it is the terminal after all.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def did_not_start() -> MillstreamError:
 
 @contextmanager
 def own_interrupts() -> Iterator[None]:
-    """Spark's Python side answers Ctrl-C by cancelling all its tasks, which makes a running query fail instead of
-    stop. Whoever handled Ctrl-C before goes on doing so."""
+    """Spark's Python side answers Ctrl-C by cancelling all its tasks, which makes a running query fail
+    instead of stop. Whoever handled Ctrl-C before goes on doing so."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
