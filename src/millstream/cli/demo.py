@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -28,16 +29,21 @@ def demo(length: str | None, rate: float, every: str, path: Path | None) -> None
     bound = None if length is None else milliseconds(length) / 1000
     folder = chosen(path) if path else Path(tempfile.mkdtemp(prefix="millstream-demo-"))
     os.environ.setdefault("MILLSTREAM_LOG", str(folder / "spark.log"))
-    equal = False
     try:
         equal = show(Plan(folder, rate, milliseconds(every), bound))
     except KeyboardInterrupt:
-        click.echo("interrupted: nothing was compared", err=True)
-        sys.exit(130)
-    finally:
-        if equal and path is None:
-            shutil.rmtree(folder, ignore_errors=True)
-    sys.exit(0 if equal else 1)
+        click.echo("interrupted before stream and batch were compared", err=True)
+        leave(folder, path is None, 130)
+    except BaseException:
+        click.echo(f"journal, checkpoint and Spark's log are in {folder}", err=True)
+        raise
+    leave(folder, equal and path is None, 0 if equal else 1)
+
+
+def leave(folder: Path, remove: bool, code: int) -> NoReturn:
+    if remove:
+        shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(code)
 
 
 def chosen(path: Path) -> Path:

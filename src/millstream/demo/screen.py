@@ -35,7 +35,7 @@ def screen(console: Console) -> Iterator[Screen]:
     if not console.is_terminal:
         yield Lines(console)
         return
-    with Live(console=console, refresh_per_second=8) as live:
+    with Live(console=console, refresh_per_second=5) as live:
         yield Panels(live)
 
 

@@ -95,6 +95,8 @@ class Demo:
         self._view = view
         self._run = run
         self.ending = threading.Event()
+        """Set to have the likes end before their time."""
+        self._ended = False
         self._uncommitted = Meter(plan.journal, STREAM, "read_uncommitted")
         self._committed = Meter(plan.journal, STREAM, "read_committed")
         self._generator = Generator(plan.journal, plan.rate)
@@ -120,13 +122,17 @@ class Demo:
     def _look(self) -> None:
         progress = self._run.progress()
         likes, matches = self._generator.sent, self._uncommitted.count
+        if not self._ended:  # afterwards, time and rates say nothing
+            self._now = replace(
+                self._now,
+                elapsed=time.monotonic() - self._begun,
+                likes_rate=self._likes.note(likes),
+                matches_rate=self._matches.note(matches),
+            )
         self._now = replace(
             self._now,
-            elapsed=time.monotonic() - self._begun,
             likes=likes,
-            likes_rate=self._likes.note(likes),
             matches=matches,
-            matches_rate=self._matches.note(matches),
             uncommitted=self._uncommitted.latency(),
             committed=self._committed.latency(),
             epochs=progress.epoch + 1 if progress else 0,
@@ -137,6 +143,7 @@ class Demo:
 
     def catch_up(self) -> int:
         """No more likes; the job reads those that are there, commits, and stops. How many there were."""
+        self._ended = True
         likes = self._generator.stop()
         ends = {p.partition: p.end for p in journal.describe(self._plan.journal, "likes").partitions}
         self._view.wait("no more likes; the last ones are being matched and committed")
