@@ -9,7 +9,6 @@ from typing import Protocol
 
 from rich.console import Console, RenderableType
 from rich.live import Live
-from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.text import Text
 
@@ -81,4 +80,4 @@ class Panels:
 
     def _put(self) -> None:
         """Drawn by the live display's own clock."""
-        self._live.update(view.panel(self._now, self._footer) if self._now else Padding(self._footer, (0, 2)))
+        self._live.update(view.panel(self._now, self._footer) if self._now else view.below(self._footer))

@@ -46,7 +46,12 @@ def panel(now: Snapshot, footer: RenderableType) -> RenderableType:
         padding=(1, 2),
         width=WIDTH,
     )
-    return Group(framed, Padding(footer, (0, 2)))
+    return Group(framed, below(footer))
+
+
+def below(footer: RenderableType) -> RenderableType:
+    """Not wider than it is: the terminal writes ^C behind it, which must not begin a new line."""
+    return Padding(footer, (0, 2), expand=False)
 
 
 def figures(now: Snapshot) -> Table:

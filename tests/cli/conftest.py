@@ -1,0 +1,57 @@
+"""The command line as users have it: a process, a working folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import millstream
+
+
+def environment() -> dict[str, str]:
+    """This checkout's `millstream`, and none of the settings of whoever runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MILLSTREAM_")}
+    return {**kept, "PYTHONPATH": str(Path(millstream.__file__).parent.parent), "COLUMNS": "80"}
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts `millstream …` in a folder of the test's own; it is gone when the test ends."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from millstream.cli.main import main; main()", *arguments],
+            cwd=tmp_path,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def cli(
+    started: Callable[..., subprocess.Popen[str]],
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs `millstream …` to its end."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        process = started(*arguments)
+        out, err = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    return run
