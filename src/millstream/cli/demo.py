@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import click
 
+from millstream.cli import verbose
 from millstream.errors import MillstreamError
 from millstream.plan.modes import milliseconds
 
@@ -22,6 +23,7 @@ from millstream.plan.modes import milliseconds
 @click.option(
     "--path", type=click.Path(path_type=Path), help="Keep the journal in this folder, for a look later."
 )
+@verbose.option
 def demo(length: str | None, rate: float, every: str, path: Path | None) -> None:
     """Run the main job: likes stream in, matches stream out."""
     from millstream.demo.show import Plan, show

@@ -7,12 +7,14 @@ from pathlib import Path
 import click
 
 from millstream.api.command import Command
+from millstream.cli import verbose
 from millstream.cli.jobfile import execute
 from millstream.errors import MillstreamError
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@verbose.option
 def explain(file: Path) -> None:
     """Show the dataflow of the job in FILE: operators, stages, what each sink guarantees."""
     command = Command(explain=True)

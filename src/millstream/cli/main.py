@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import logging
-import os
 import traceback
 from typing import Any
 
 import click
 
+from millstream.cli import verbose
 from millstream.errors import MillstreamError
 
 NOUNS = {
@@ -38,7 +38,7 @@ class Nouns(click.Group):
         try:
             return super().invoke(ctx)
         except (MillstreamError, OSError) as error:
-            if ctx.params.get("verbose"):
+            if ctx.meta.get(verbose.NAME):
                 traceback.print_exc()
             click.echo(_shown(error), err=True)
             return ctx.exit(1)
@@ -52,11 +52,8 @@ def _shown(error: MillstreamError | OSError) -> str:
 
 @click.group("millstream", cls=Nouns, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="millstream", prog_name="millstream")
-@click.option("--verbose", is_flag=True, help="Log more, and show where errors come from.")
-def main(verbose: bool) -> None:
+@verbose.option
+def main() -> None:
     """Streams and changing tables, exactly once, on Spark."""
-    level = logging.DEBUG if verbose else logging.WARNING
-    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)  # every call to the JVM, otherwise
-    if verbose:
-        os.environ["MILLSTREAM_VERBOSE"] = "1"

@@ -9,6 +9,7 @@ import click
 
 from millstream.api.command import Command
 from millstream.api.job import Job
+from millstream.cli import verbose
 from millstream.cli.jobfile import execute, the_job
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
 from millstream.runtime.states import State
@@ -21,6 +22,7 @@ MODES = ("batch", "micro-batch", "available-now", "real-time")
 @click.option("--mode", type=click.Choice(MODES), help="Otherwise the file's own, or real-time.")
 @click.option("--every", metavar="TIME", help="How long an epoch lasts: 200ms, 5s.")
 @click.option("--checkpoint", metavar="DIR", help="Where the job keeps its progress and state.")
+@verbose.option
 def run(file: Path, mode: str | None, every: str | None, checkpoint: str | None) -> None:
     """Run the job in FILE until its input ends or Ctrl-C.
 
