@@ -74,6 +74,16 @@ def test_a_failure_of_the_job_is_told_without_a_trace(cli, topics: Path) -> None
     assert "\tat " not in done.stderr
 
 
+def test_without_java(cli, topics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/no/java/here")
+    done = cli("run", str(MATCHES), "--mode", "batch")
+    assert done.returncode == 1
+    first, second, found, hint = done.stderr.splitlines()
+    assert (first, second) == ("matches: starting", "MS-SETUP-003: Spark's Java process did not start.")
+    assert "/no/java/here/bin/java" in found
+    assert hint == "  hint:  it needs Java 17 or newer, as java on the PATH or in JAVA_HOME"
+
+
 @pytest.mark.parametrize(
     ("said", "given", "expected"),
     [

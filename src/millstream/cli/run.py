@@ -34,7 +34,8 @@ def run(file: Path, mode: str | None, every: str | None, checkpoint: str | None)
         execute(file, command)
         if not command.started:
             follow(the_job(file, command), command.mode or real_time())
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # while Spark was starting: a running job is stopped, and ends well
+        click.echo("interrupted", err=True)
         sys.exit(130)
 
 

@@ -75,11 +75,11 @@ def launch(settings: dict[str, str]) -> None:
 def did_not_start() -> MillstreamError:
     log = LOG.keep()
     said = log.read_text(errors="replace").split("\n") if log else []
-    last = next((line.strip() for line in reversed(said) if line.strip()), None)
+    first = next((line.strip() for line in said if line.strip() and not line.startswith("WARNING")), None)
     return MillstreamError(
         "MS-SETUP-003",
         "Spark's Java process did not start.",
-        found=last,
+        found=first,
         hint="it needs Java 17 or newer, as java on the PATH or in JAVA_HOME",
     )
 
