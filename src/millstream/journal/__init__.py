@@ -1,12 +1,14 @@
 """The journal: an embedded, durable, partitioned log in a folder."""
 
-from millstream.connectors.journal.options import sink, source
+from millstream.connectors.journal.options import JournalSink, JournalSource, sink, source
 from millstream.journal.producer import Producer, producer
 from millstream.journal.reader import Reader, read
 from millstream.journal.record import Record
 from millstream.journal.topics import PartitionInfo, PreparedEpoch, TopicInfo, create, describe, topics
 
 __all__ = [
+    "JournalSink",
+    "JournalSource",
     "PartitionInfo",
     "PreparedEpoch",
     "Producer",

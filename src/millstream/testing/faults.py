@@ -1,0 +1,53 @@
+"""Faults as values: `crash_before("commits", epoch=3)` kills a job's process there, as if the power went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MANAGER = {"spark.sql.streaming.checkpointFileManagerClass": "millstream.faults.FaultyCheckpoints"}
+"""The Spark setting under which the checkpoint's own files have places to fail at."""
+
+POINTS = (
+    "offsets.before",
+    "offsets.after",
+    "sink.write",
+    "state.during",
+    "state.before",
+    "state.after",
+    "sink.prepare.before",
+    "sink.prepare.after",
+    "commits.before",
+    "commits.after",
+    "sink.publish.before",
+    "sink.publish.between",
+    "sink.publish.after",
+)
+"""In the order in which an epoch meets them."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A place and an epoch at which the process ends."""
+
+    point: str
+    epoch: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.point not in POINTS:
+            raise ValueError(f"no fault point {self.point!r}; there are: {', '.join(POINTS)}")
+
+    def environment(self) -> dict[str, str]:
+        """What the job's process must find in its environment."""
+        return {"MILLSTREAM_FAULT": self.point if self.epoch is None else f"{self.point}@{self.epoch}"}
+
+
+def crash_before(what: str, epoch: int | None = None) -> Fault:
+    return Fault(f"{what}.before", epoch)
+
+
+def crash_during(what: str, epoch: int | None = None) -> Fault:
+    return Fault(f"{what}.during", epoch)
+
+
+def crash_after(what: str, epoch: int | None = None) -> Fault:
+    return Fault(f"{what}.after", epoch)

@@ -1,0 +1,182 @@
+"""Exactly once, shown: the job's process is killed at every named place and at random moments; nothing is missing,
+nothing is there twice."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from millstream import journal
+from millstream.testing.faults import POINTS, Fault
+
+pytestmark = pytest.mark.slow
+PATIENCE = 180
+"""Seconds after which something hangs: not a measure of speed."""
+
+
+class Generator:
+    """Likes that flow until they are stopped, each with its number."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self.likes: list[tuple[str, str, int]] = []
+        self._random = random.Random(seed)
+        self._producer = journal.producer(path, "likes")
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Generator:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.finish()
+
+    def finish(self) -> None:
+        if not self._stop.is_set():
+            self._stop.set()
+            self._thread.join()
+            self._producer.close()
+
+    def _run(self) -> None:
+        for n in itertools.count():
+            one, other = self._random.sample(range(40), 2)
+            self.likes.append((f"u{one}", f"u{other}", n))
+            self._producer.send({"liker": f"u{one}", "liked": f"u{other}", "n": n}, key=f"u{one}")
+            if n % 5 == 4:
+                self._producer.flush()
+                if self._stop.wait(0.01):
+                    return
+
+
+class Process:
+    """The job's process, with its JVM, in a process group of its own."""
+
+    def __init__(self, folder: Path, mode: str, fault: Fault | None = None) -> None:
+        script = Path(__file__).with_name("match_job.py")
+        environment = {**os.environ, **(fault.environment() if fault else {})}
+        self.log = (folder / "log.txt").open("ab")
+        command = [sys.executable, str(script), str(folder / "journal"), str(folder / "checkpoint"), mode]
+        self.process = subprocess.Popen(
+            command, env=environment, stdout=self.log, stderr=self.log, start_new_session=True
+        )
+
+    def kill(self) -> None:
+        if self.process.poll() is None or group_alive(self.process.pid):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.log.close()
+
+
+def group_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def until(condition: Callable[[], bool], process: Process | None = None) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if process is not None and process.process.poll() is not None:
+            log = Path(process.log.name).read_text()[-3000:]
+            raise AssertionError(f"the job ended with {process.process.returncode}:\n{log}")
+        assert time.monotonic() < deadline, "nothing happens any more"
+        time.sleep(0.02)
+
+
+def committed(folder: Path) -> int:
+    """The last epoch that the checkpoint says is committed, or -1."""
+    names = [path.name for path in (folder / "checkpoint" / "spark" / "commits").glob("[0-9]*")]
+    return max((int(name) for name in names if name.isdigit()), default=-1)
+
+
+def expected(likes: list[tuple[str, str, int]]) -> tuple[Counter[tuple[object, ...]], dict[str, tuple[int, int]]]:
+    """The same in ten lines of Python."""
+    pairs: dict[tuple[str, str], list[int]] = {}
+    for liker, liked, n in likes:
+        pairs.setdefault((liker, liked), []).append(n)
+    matches: Counter[tuple[object, ...]] = Counter()
+    for (one, other), numbers in pairs.items():
+        if one < other:
+            for a, b in itertools.product(numbers, pairs.get((other, one), [])):
+                matches[(one, other, min(a, b), max(a, b))] += 1
+    popular: dict[str, tuple[int, int]] = {}
+    for _, liked, n in likes:
+        popular[liked] = (popular.get(liked, (0, 0))[0] + 1, n)
+    return matches, popular
+
+
+def found(path: Path) -> tuple[Counter[tuple[object, ...]], dict[str, tuple[int, int]]]:
+    rows = [json.loads(record.value or b"") for record in journal.read(path, "matches")]
+    matches = Counter((row["liker"], row["liked"], row["first"], row["second"]) for row in rows)
+    popular: dict[str, tuple[int, int]] = {}
+    for record in journal.read(path, "popular"):
+        row = json.loads(record.value or b"")
+        popular[row["liked"]] = (row["likes"], row["last"])
+    return matches, popular
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "journal"
+    journal.create(path, "likes", 2)
+    journal.create(path, "matches", 2)
+    journal.create(path, "popular", 1)
+    yield tmp_path
+
+
+def finish(folder: Path, mode: str, likes: list[tuple[str, str, int]]) -> None:
+    """A last run without faults, until every like is counted; then both sinks must be right."""
+    process = Process(folder, mode)
+    try:
+        wanted = sum(count for count, _ in expected(likes)[1].values())
+        until(lambda: sum(count for count, _ in found(folder / "journal")[1].values()) >= wanted, process)
+    finally:
+        process.kill()
+    matches, popular = found(folder / "journal")
+    want_matches, want_popular = expected(likes)
+    assert matches - want_matches == Counter(), "some are there that should not be, or twice"
+    assert want_matches - matches == Counter(), "some are missing"
+    assert popular == want_popular
+
+
+@pytest.mark.parametrize("mode", ["micro-batch", "real-time"])
+def test_killed_at_each_named_point(folder: Path, mode: str) -> None:
+    with Generator(folder / "journal", seed=1) as generator:
+        for point in POINTS:
+            fault = Fault(point, committed(folder) + 3)
+            process = Process(folder, mode, fault)
+            until(lambda p=process: p.process.poll() is not None or not group_alive(p.process.pid))  # type: ignore[misc]
+            process.kill()
+            assert f"fault: killed at {point}" in (folder / "log.txt").read_text()
+        generator.finish()
+        finish(folder, mode, generator.likes)
+
+
+@pytest.mark.parametrize("mode", ["micro-batch", "real-time"])
+def test_killed_at_random_moments(folder: Path, mode: str) -> None:
+    moments = random.Random(2)
+    with Generator(folder / "journal", seed=2) as generator:
+        for _ in range(8):
+            before = committed(folder)
+            process = Process(folder, mode)
+            try:
+                until(lambda b=before: committed(folder) > b, process)  # type: ignore[misc]
+                time.sleep(moments.random())
+            finally:
+                process.kill()
+        generator.finish()
+        finish(folder, mode, generator.likes)
