@@ -44,6 +44,11 @@ class Nouns(click.Group):
             return ctx.exit(1)
 
 
+def _not_py4j(record: logging.LogRecord) -> bool:
+    """The bridge to the JVM logs every call, and an interrupted one as an error."""
+    return "py4j" not in record.pathname
+
+
 def _shown(error: MillstreamError | OSError) -> str:
     if isinstance(error, OSError):
         error = MillstreamError("MS-CLI-001", f"{error.strerror or error}.", found=error.filename)
@@ -56,4 +61,5 @@ def _shown(error: MillstreamError | OSError) -> str:
 def main() -> None:
     """Streams and changing tables, exactly once, on Spark."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger("py4j").setLevel(logging.WARNING)  # every call to the JVM, otherwise
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_not_py4j)

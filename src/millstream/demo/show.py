@@ -8,11 +8,9 @@ then: the generator stops, the job catches up and stops, and the same job in bat
 from __future__ import annotations
 
 import json
-import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from millstream.demo.screen import Screen, screen
 from millstream.demo.verdict import Verdict, compare
 from millstream.demo.view import Snapshot
 from millstream.plan.modes import Batch, RealTime
+from millstream.runtime.interrupts import interrupts
 from millstream.runtime.run import Run
 
 STEP = 0.25
@@ -67,24 +66,14 @@ def perform(plan: Plan, view: Screen) -> Verdict:
         demo = Demo(plan, view, run)
         stack.callback(demo.close)
         view.say("Ctrl-C ends the demo.")
-        with interrupts_end(demo.ending):
-            demo.stream()
+        with interrupts() as ending:
+            demo.stream(ending)
         likes = demo.catch_up()
     view.wait("the same job is running in batch, to compare")
     match_job(plan.folder, BATCH).start(Batch())
     verdict = compare(plan.journal, likes, STREAM, BATCH)
     view.say("")
     return verdict
-
-
-@contextmanager
-def interrupts_end(ending: threading.Event) -> Iterator[None]:
-    """Inside, Ctrl-C sets the event and breaks nothing off."""
-    before = signal.signal(signal.SIGINT, lambda number, frame: ending.set())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 class Demo:
@@ -94,8 +83,6 @@ class Demo:
         self._plan = plan
         self._view = view
         self._run = run
-        self.ending = threading.Event()
-        """Set to have the likes end before their time."""
         self._ended = False
         self._uncommitted = Meter(plan.journal, STREAM, "read_uncommitted")
         self._committed = Meter(plan.journal, STREAM, "read_committed")
@@ -104,9 +91,9 @@ class Demo:
         self._likes, self._matches = Rate(), Rate()
         self._now = Snapshot(length=plan.length, every_ms=plan.every_ms)
 
-    def stream(self) -> None:
+    def stream(self, ending: threading.Event) -> None:
         """Until the time is over or the user ends it."""
-        while not self.ending.is_set() and not self._over():
+        while not ending.is_set() and not self._over():
             self._step()
 
     def _over(self) -> bool:
