@@ -14,14 +14,21 @@ import pytest
 import millstream
 
 
-def environment() -> dict[str, str]:
-    """This checkout's `millstream`, and none of the settings of whoever runs the tests."""
+def environment(folder: Path) -> dict[str, str]:
+    """This checkout's `millstream`, no settings of whoever runs the tests, and nothing left behind."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MILLSTREAM_")}
-    return {**kept, "PYTHONPATH": str(Path(millstream.__file__).parent.parent), "COLUMNS": "80"}
+    return {
+        **kept,
+        "PYTHONPATH": str(Path(millstream.__file__).parent.parent),
+        "TMPDIR": str(folder),
+        "COLUMNS": "80",
+    }
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def started(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts `millstream …` in a folder of the test's own; it is gone when the test ends."""
     processes: list[subprocess.Popen[str]] = []
 
@@ -29,7 +36,7 @@ def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process = subprocess.Popen(
             [sys.executable, "-c", "from millstream.cli.main import main; main()", *arguments],
             cwd=tmp_path,
-            env=environment(),
+            env=environment(tmp_path_factory.mktemp("tmp")),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -73,8 +73,7 @@ def launch(settings: dict[str, str]) -> None:
 
 
 def did_not_start() -> MillstreamError:
-    log = LOG.keep()
-    said = log.read_text(errors="replace").split("\n") if log else []
+    said = LOG.path.read_text(errors="replace").split("\n") if LOG.path else []
     first = next((line.strip() for line in said if line.strip() and not line.startswith("WARNING")), None)
     return MillstreamError(
         "MS-SETUP-003",
