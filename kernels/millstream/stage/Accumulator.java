@@ -26,6 +26,12 @@ abstract class Accumulator implements Serializable {
     this.input = input;
   }
 
+  final <A extends Accumulator> A placed(A other) {
+    other.saved = saved;
+    other.load(null);
+    return other;
+  }
+
   /** Appends its fields to the state's type. */
   abstract StructType state(StructType fields);
 
@@ -41,6 +47,9 @@ abstract class Accumulator implements Serializable {
   abstract void save(Object[] state);
 
   abstract Object result();
+
+  /** Another one of the same kind, empty. */
+  abstract Accumulator fresh();
 
   /** Whether {@link #save} has the payload's form, so that partial figures can be sent on. */
   boolean combines() {
@@ -64,6 +73,11 @@ abstract class Accumulator implements Serializable {
     @Override
     DataType resultType() {
       return DataTypes.LongType;
+    }
+
+    @Override
+    Accumulator fresh() {
+      return placed(new Count(input));
     }
 
     @Override
@@ -109,6 +123,11 @@ abstract class Accumulator implements Serializable {
     @Override
     DataType resultType() {
       return DataTypes.LongType;
+    }
+
+    @Override
+    Accumulator fresh() {
+      return placed(new SumLong(input));
     }
 
     @Override
@@ -173,6 +192,11 @@ abstract class Accumulator implements Serializable {
     @Override
     DataType resultType() {
       return DataTypes.DoubleType;
+    }
+
+    @Override
+    Accumulator fresh() {
+      return placed(new SumDouble(input));
     }
 
     @Override
@@ -250,6 +274,11 @@ abstract class Accumulator implements Serializable {
     @Override
     DataType resultType() {
       return type;
+    }
+
+    @Override
+    Accumulator fresh() {
+      return placed(new SumDecimal(input, type));
     }
 
     @Override

@@ -1,6 +1,5 @@
 package millstream.stage;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -24,8 +23,8 @@ final class Aggregate extends Operator {
   private final StructType stateType;
   private transient ValueState<InternalRow> state;
 
-  Aggregate(String name, StructField[] keys, int[] keySlots, Accumulator[] accumulators) {
-    super(name);
+  Aggregate(String name, boolean upserts, StructField[] keys, int[] keySlots, Accumulator[] accumulators) {
+    super(name, upserts);
     this.keys = keys;
     this.keySlots = keySlots;
     this.accumulators = accumulators;
@@ -67,31 +66,40 @@ final class Aggregate extends Operator {
     load(state.get());
     Object[] before = result(key);
     while (changes.next()) {
-      add(changes.payload(), changes.weight());
+      add(accumulators, changes.payload(), changes.weight());
     }
     Object[] after = result(key);
     save();
     return changed(before, after).iterator();
   }
 
-  void load(InternalRow saved) {
+  private void load(InternalRow saved) {
     for (Accumulator accumulator : accumulators) {
       accumulator.load(saved);
     }
   }
 
-  void add(InternalRow payload, long weight) {
-    for (Accumulator accumulator : accumulators) {
-      accumulator.add(payload, weight);
+  static void add(Accumulator[] figures, InternalRow payload, long weight) {
+    for (Accumulator figure : figures) {
+      figure.add(payload, weight);
     }
   }
 
-  Object[] figures() {
-    Object[] values = new Object[stateType.length()];
-    for (Accumulator accumulator : accumulators) {
-      accumulator.save(values);
+  /** Figures of their own, for a key that is combined before the shuffle. */
+  Accumulator[] fresh() {
+    Accumulator[] figures = new Accumulator[accumulators.length];
+    for (int i = 0; i < figures.length; i++) {
+      figures[i] = accumulators[i].fresh();
     }
-    return values;
+    return figures;
+  }
+
+  InternalRow saved(Accumulator[] figures) {
+    Object[] values = new Object[stateType.length()];
+    for (Accumulator figure : figures) {
+      figure.save(values);
+    }
+    return new GenericInternalRow(values);
   }
 
   private long rows() {
@@ -102,11 +110,11 @@ final class Aggregate extends Operator {
     if (rows() < 0) {
       throw absent("a row");
     }
-    Object[] values = figures();
+    InternalRow values = saved(accumulators);
     if (rows() == 0) {
       state.clear();
     } else {
-      state.update(new GenericInternalRow(values));
+      state.update(values);
     }
   }
 
@@ -124,17 +132,14 @@ final class Aggregate extends Operator {
     return values;
   }
 
-  private static List<Change> changed(Object[] before, Object[] after) {
-    List<Change> out = new ArrayList<>(2);
+  private List<Change> changed(Object[] before, Object[] after) {
     if (Arrays.deepEquals(before, after)) {
-      return out;
+      return List.of();
     }
-    if (before != null) {
-      out.add(new Change(new GenericInternalRow(before), -1));
-    }
-    if (after != null) {
-      out.add(new Change(new GenericInternalRow(after), 1));
-    }
-    return out;
+    return replaced(row(before), row(after));
+  }
+
+  private static InternalRow row(Object[] values) {
+    return values == null ? null : new GenericInternalRow(values);
   }
 }

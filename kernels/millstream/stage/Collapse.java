@@ -1,9 +1,8 @@
 package millstream.stage;
 
-import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -25,8 +24,8 @@ final class Collapse extends Operator {
   private transient ValueState<InternalRow> state;
   private transient Bag rows;
 
-  Collapse(String name, StructType rowType) {
-    super(name);
+  Collapse(String name, boolean upserts, StructType rowType) {
+    super(name, upserts);
     this.rowType = rowType;
   }
 
@@ -53,7 +52,8 @@ final class Collapse extends Operator {
     } else {
       state.update(new GenericInternalRow(new Object[] {rows.save(), now}));
     }
-    return replaced(sent, now).iterator();
+    boolean same = sent == null ? now == null : sent.equals(now);
+    return same ? Collections.emptyIterator() : replaced(sent, now).iterator();
   }
 
   private static Map<InternalRow, Long> netted(Changes changes) {
@@ -82,19 +82,5 @@ final class Collapse extends Operator {
   private InternalRow any() {
     Iterator<Change> left = rows.iterator();
     return left.hasNext() ? left.next().row() : null;
-  }
-
-  private static List<Change> replaced(InternalRow before, InternalRow after) {
-    List<Change> out = new ArrayList<>(2);
-    if (before == null ? after == null : before.equals(after)) {
-      return out;
-    }
-    if (before != null) {
-      out.add(new Change(before, -1));
-    }
-    if (after != null) {
-      out.add(new Change(after, 1));
-    }
-    return out;
   }
 }

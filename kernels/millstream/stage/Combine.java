@@ -21,6 +21,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
   private static final long serialVersionUID = 1L;
   private static final int KEYS = 16_384;
+  /** After so many rows it is known whether keys repeat; where they hardly do, merging is only in the way. */
+  private static final int SAMPLE = 4_096;
+
+  private static final double MOST_DISTINCT = 0.75;
 
   private final Layout layout;
   private final Operator[] operators;
@@ -45,12 +49,17 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
     return new Table(rows);
   }
 
+  /** The figures of one key, and the payload column that they came in. */
+  private record Entry(Aggregate operator, int port, Accumulator[] figures) {}
+
   private final class Table implements Iterator<InternalRow> {
     private final Iterator<InternalRow> rows;
     private final UnsafeProjection keyOf = UnsafeProjection.create(layout.keyType());
-    private final Map<UnsafeRow, Object[]> figures = new HashMap<>();
-    private Iterator<InternalRow> out = Collections.emptyIterator();
+    private Map<UnsafeRow, Entry> entries = new HashMap<>();
+    private Iterator<Map.Entry<UnsafeRow, Entry>> out = Collections.emptyIterator();
     private InternalRow through;
+    private int merged;
+    private boolean worthIt = true;
 
     Table(Iterator<InternalRow> rows) {
       this.rows = rows;
@@ -58,7 +67,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
 
     @Override
     public boolean hasNext() {
-      while (through == null && !out.hasNext() && (rows.hasNext() || !figures.isEmpty())) {
+      while (through == null && !out.hasNext() && (rows.hasNext() || !entries.isEmpty())) {
         fill();
       }
       return through != null || out.hasNext();
@@ -66,7 +75,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
 
     /** Reads on until the table is full, the input ends, or a row comes that is not to be merged. */
     private void fill() {
-      while (rows.hasNext() && figures.size() < KEYS) {
+      while (rows.hasNext() && entries.size() < KEYS && worthIt) {
         InternalRow row = rows.next();
         Operator operator = operators[layout.operator(row)];
         if (!operator.combines()) {
@@ -75,35 +84,39 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
         }
         merge((Aggregate) operator, row);
       }
-      Map<UnsafeRow, Object[]> full = new HashMap<>(figures);
-      figures.clear();
-      out = full.entrySet().stream().map(entry -> row(entry.getKey(), entry.getValue())).iterator();
+      if (entries.isEmpty()) {
+        through = rows.next();
+        return;
+      }
+      out = entries.entrySet().iterator();
+      entries = new HashMap<>();
     }
 
     private void merge(Aggregate operator, InternalRow row) {
-      UnsafeRow key = keyOf.apply(row);
-      Object[] before = figures.get(key);
       int port = layout.port(row);
-      operator.load(before == null ? null : new GenericInternalRow((Object[]) before[0]));
-      operator.add(layout.payload(row, port), layout.weight(row));
-      Object[] after = operator.figures();
-      if (before == null) {
-        figures.put(key.copy(), new Object[] {after, port});
-      } else {
-        before[0] = after;
+      UnsafeRow key = keyOf.apply(row);
+      Entry entry = entries.get(key);
+      if (entry == null) {
+        entry = new Entry(operator, port, operator.fresh());
+        entries.put(key.copy(), entry);
+      }
+      Aggregate.add(entry.figures(), layout.payload(row, port), layout.weight(row));
+      merged++;
+      if (merged == SAMPLE) {
+        worthIt = entries.size() < SAMPLE * MOST_DISTINCT;
       }
     }
 
-    private InternalRow row(UnsafeRow key, Object[] merged) {
+    private InternalRow row(UnsafeRow key, Entry entry) {
       Object[] values = new Object[layout.schema.length()];
       for (int i = 0; i < layout.keys; i++) {
         values[i] = key.isNullAt(i) ? null : key.get(i, layout.schema.fields()[i].dataType());
       }
       if (layout.weight > layout.keys) {
-        values[layout.keys] = merged[1];
+        values[layout.keys] = entry.port();
       }
       values[layout.weight] = 1L;
-      values[layout.payload + (int) merged[1]] = new GenericInternalRow((Object[]) merged[0]);
+      values[layout.payload + entry.port()] = entry.operator().saved(entry.figures());
       return new GenericInternalRow(values);
     }
 
@@ -117,7 +130,8 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
         through = null;
         return row;
       }
-      return out.next();
+      Map.Entry<UnsafeRow, Entry> entry = out.next();
+      return row(entry.getKey(), entry.getValue());
     }
   }
 }

@@ -39,6 +39,11 @@ final class Extreme extends Accumulator {
   }
 
   @Override
+  Accumulator fresh() {
+    return placed(new Extreme(input, type, greatest));
+  }
+
+  @Override
   void load(InternalRow state) {
     best = state == null || state.isNullAt(saved) ? null : state.get(saved, type);
   }

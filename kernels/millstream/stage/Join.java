@@ -34,7 +34,7 @@ final class Join extends Operator {
   private transient Bag[] sides;
 
   Join(String name, StructType left, StructType right, int leftPort, boolean appendOnly) {
-    super(name);
+    super(name, false);
     this.types = new StructType[] {left, right};
     this.leftPort = leftPort;
     this.appendOnly = appendOnly;

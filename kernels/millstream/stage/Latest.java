@@ -1,6 +1,5 @@
 package millstream.stage;
 
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -22,8 +21,8 @@ final class Latest extends Operator {
   private final StructType rowType;
   private transient ValueState<InternalRow> current;
 
-  Latest(String name, StructType payload) {
-    super(name);
+  Latest(String name, boolean upserts, StructType payload) {
+    super(name, upserts);
     this.rowType = (StructType) payload.fields()[payload.fieldIndex("row")].dataType();
   }
 
@@ -49,25 +48,20 @@ final class Latest extends Operator {
         last = payload.isNullAt(0) ? null : payload.getStruct(0, rowType.length()).copy();
       }
     }
-    return replace(last).iterator();
+    return keep(last).iterator();
   }
 
-  private List<Change> replace(InternalRow last) {
+  private List<Change> keep(InternalRow last) {
     InternalRow state = current.get();
     InternalRow before = state == null ? null : state.getStruct(0, rowType.length()).copy();
-    List<Change> out = new ArrayList<>(2);
     if (before != null && before.equals(last)) {
-      return out;
-    }
-    if (before != null) {
-      out.add(new Change(before, -1));
+      return List.of();
     }
     if (last == null) {
       current.clear();
     } else {
-      out.add(new Change(last, 1));
       current.update(new GenericInternalRow(new Object[] {last}));
     }
-    return out;
+    return replaced(before, last);
   }
 }

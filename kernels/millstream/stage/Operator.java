@@ -1,7 +1,9 @@
 package millstream.stage;
 
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructType;
@@ -12,9 +14,24 @@ abstract class Operator implements Serializable {
 
   /** The stable name: state variables carry it, so that state is found again by name. */
   final String name;
+  /** Whether all that reads it upserts by its key: then an update need not take the old row back first. */
+  private final boolean upserts;
 
-  Operator(String name) {
+  Operator(String name, boolean upserts) {
     this.name = name;
+    this.upserts = upserts;
+  }
+
+  /** The changes that put one row of a key in another's place; NULL: there is none. */
+  final List<Change> replaced(InternalRow before, InternalRow after) {
+    List<Change> out = new ArrayList<>(2);
+    if (before != null && (after == null || !upserts)) {
+      out.add(new Change(before, -1));
+    }
+    if (after != null) {
+      out.add(new Change(after, 1));
+    }
+    return out;
   }
 
   abstract StructType outputType();

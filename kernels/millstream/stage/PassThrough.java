@@ -13,7 +13,7 @@ final class PassThrough extends Operator {
   private final StructType type;
 
   PassThrough(String name, StructType type) {
-    super(name);
+    super(name, false);
     this.type = type;
   }
 

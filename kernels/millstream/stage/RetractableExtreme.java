@@ -76,6 +76,11 @@ final class RetractableExtreme extends Accumulator {
   }
 
   @Override
+  Accumulator fresh() {
+    throw new UnsupportedOperationException("values that may be taken back are not combined");
+  }
+
+  @Override
   void load(InternalRow state) {
     head = new TreeMap<>(order);
     net = new TreeMap<>(order);

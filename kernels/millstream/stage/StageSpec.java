@@ -39,6 +39,7 @@ final class StageSpec {
     String name = spec.get("name").asText();
     int port = spec.get("port").asInt();
     StructType payload = layout.payloadType(port);
+    boolean upserts = upserts(spec);
     String kind = spec.get("kind").asText();
     switch (kind) {
       case "aggregate":
@@ -47,14 +48,18 @@ final class StageSpec {
         boolean appendOnly = spec.get("append_only").asBoolean();
         return new Join(name, payload, layout.payloadType(port + 1), port, appendOnly);
       case "latest":
-        return new Latest(name, payload);
+        return new Latest(name, upserts, payload);
       case "collapse":
-        return new Collapse(name, payload);
+        return new Collapse(name, upserts, payload);
       case "pass":
         return new PassThrough(name, payload);
       default:
         throw new IllegalArgumentException("no operator of kind " + kind);
     }
+  }
+
+  private static boolean upserts(JsonNode spec) {
+    return spec.path("upserts").asBoolean();
   }
 
   private static Operator aggregate(String name, JsonNode spec, Layout layout, StructType payload) {
@@ -71,7 +76,7 @@ final class StageSpec {
       int at = list.get(i).get("at").asInt();
       accumulators[i] = accumulator(list.get(i).get("kind").asText(), at, payload.fields()[at].dataType());
     }
-    return new Aggregate(name, keys, keySlots, accumulators);
+    return new Aggregate(name, upserts(spec), keys, keySlots, accumulators);
   }
 
   private static Accumulator accumulator(String kind, int at, DataType type) {

@@ -7,7 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from millstream.plan.nodes import STATEFUL, Aggregate, Collapse, Join, Latest, Node, Sink, Source, Union, walk
+from millstream.plan.nodes import (
+    STATEFUL,
+    Aggregate,
+    Alias,
+    Collapse,
+    Declared,
+    Join,
+    Keep,
+    Latest,
+    Node,
+    Project,
+    Sink,
+    Source,
+    Union,
+    walk,
+)
 from millstream.planner.dataflow import Dataflow
 from millstream.planner.rules import apply_rules
 
@@ -59,6 +74,18 @@ class JobPlan:
     """The last router: from the last stage to the sinks."""
     routes: tuple[Route, ...]
     flow: Dataflow = field(repr=False)
+
+    def upserted(self, operator: Operator) -> bool:
+        """Whether all that reads an operator upserts by its key: then an update need not take the old row back."""
+        routes = [route for stage in self.stages for route in stage.routes] + list(self.routes)
+        return all(self.ends_in_upserts(route) for route in routes if route.producer == operator)
+
+    def ends_in_upserts(self, route: Route) -> bool:
+        if not all(isinstance(step, Alias | Declared | Keep | Project) for step in route.steps):
+            return False
+        if isinstance(route.to, Sink):
+            return route.to.mode == "upsert"
+        return isinstance(route.to.operator, Pass) and self.upserted(route.to.operator)
 
 
 def plan_job(flow: Dataflow) -> JobPlan:

@@ -26,7 +26,7 @@ def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowere
     upstream = [Output(sources.stream(source, spark), {source: (None, None)}, {}) for source in plan.sources]
     shapes: dict[str, str] = {}
     for stage in plan.stages:
-        upstream = [lower_stage(stage, upstream, spark, combine)]
+        upstream = [lower_stage(plan, stage, upstream, spark, combine)]
         shapes |= upstream[0].shapes
     return Lowered(lower_sinks(plan.sinks, plan.routes, upstream), shapes)
 

@@ -10,7 +10,7 @@ from pyspark.sql.types import DataType, IntegerType, LongType, StructField, Stru
 
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Aggregate, Collapse, Join, Latest
-from millstream.planner.stages import Operator, Pass, Port, Producer, Route, Stage
+from millstream.planner.stages import JobPlan, Operator, Pass, Port, Producer, Route, Stage
 from millstream.spark.lower import aggregate, collapse, join, latest
 from millstream.spark.lower.ports import Shape, Unpacked
 from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
@@ -34,7 +34,7 @@ class Output:
         return Lane(tag, unpacked, route_.steps)
 
 
-def lower_stage(stage: Stage, upstream: list[Output], spark: SparkSession, combine: bool) -> Output:
+def lower_stage(plan: JobPlan, stage: Stage, upstream: list[Output], spark: SparkSession, combine: bool) -> Output:
     shapes = Shapes(stage, upstream)
     layout = Layout(stage, shapes)
     routed: DataFrame | None = None
@@ -44,7 +44,7 @@ def lower_stage(stage: Stage, upstream: list[Output], spark: SparkSession, combi
             part = route(output.frame, lanes)
             routed = part if routed is None else routed.unionByName(part)
     assert routed is not None
-    frame = host(routed, layout.spec(), spark, combine)
+    frame = host(routed, [{**part, "upserts": plan.upserted(op)} for op, part in layout.spec()], spark, combine)
     several = len(stage.operators) > 1
     producers: dict[Producer, tuple[int | None, Unpacked | None]] = {}
     for i, operator in enumerate(stage.operators):
@@ -186,14 +186,17 @@ class Layout:
         details = json.dumps(self.shapes.spec(operator), sort_keys=True)
         return f"key ({keys}), rows {inputs}, {details}"
 
-    def spec(self) -> list[dict[str, object]]:
+    def spec(self) -> list[tuple[Operator, dict[str, object]]]:
         first = 1 if self.tagged else 0
         return [
-            {
-                "name": operator.name,
-                "port": self.ports.index(Port(operator)),
-                "keys": [first + slot for slot in self.places[operator]],
-                **self.shapes.spec(operator),
-            }
+            (
+                operator,
+                {
+                    "name": operator.name,
+                    "port": self.ports.index(Port(operator)),
+                    "keys": [first + slot for slot in self.places[operator]],
+                    **self.shapes.spec(operator),
+                },
+            )
             for operator in self.stage.operators
         ]
