@@ -1,4 +1,4 @@
-"""Does what a page of the documentation says, from its top to its end: `python page.py PAGE`, in a new folder.
+"""Does what a page of the docs says, from its top to its end: `python page.py PAGE`, in a new folder.
 
 - a `python` block is executed; a `text` block after it is what it printed;
 - a `console` block is a dialogue: what follows `$ ` is run by a shell, the other lines are what it printed;
