@@ -62,6 +62,8 @@ def follow(job: Job, mode: Mode) -> None:
     if run.state is State.RUNNING:
         click.echo(f"{job.name}: running, Ctrl-C stops it; checkpoint {job.checkpoint}", err=True)
     run.wait()
+    if run.state is State.STOPPED and sys.stderr.isatty():
+        click.echo(err=True)  # behind the terminal's ^C
     progress = run.progress()
     after = f" after epoch {progress.epoch}" if progress else ""
     click.echo(f"{job.name}: {run.state.value}{after}", err=True)
