@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
+STATE = "org.apache.spark.sql.execution.streaming.state"
 
 
 def load_build_hook() -> types.ModuleType:
@@ -55,9 +56,12 @@ def make_session(jar: Path, scratch: Path) -> SparkSession:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.warehouse.dir", str(scratch))
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.streaming.stateStore.providerClass", f"{STATE}.RocksDBStateStoreProvider")
+        .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
         .config("spark.sql.streaming.realTimeMode.minBatchDuration", "500ms")
         .config("spark.sql.streaming.realTimeMode.allowlistCheck", "false")
         .config("spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled", "false")
+        .config("spark.sql.streaming.checkpointFileManagerClass", "millstream.faults.FaultyCheckpoints")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

@@ -1,4 +1,4 @@
-"""Segments by `struct` alone, straight from FORMAT.md: checks both implementations and shares code with neither."""
+"""Segments by `struct` alone, straight from FORMAT.md: shares code with neither implementation."""
 
 from __future__ import annotations
 

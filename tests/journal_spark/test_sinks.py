@@ -5,30 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
 from segment_bytes import Record, append, frame, make_topic, read_topic, write_segment
-
-
-def sink(journal: Path, topic: str, mode: str = "append", writer: str = "job_1") -> dict[str, str]:
-    return {
-        "name": topic,
-        "kind": "journal",
-        "writer": writer,
-        "path": str(journal),
-        "topic": topic,
-        "mode": mode,
-    }
-
-
-def contents(journal: Path, topic: str) -> list[tuple[bytes | None, bytes | None]]:
-    return [(r.key, r.value) for records in read_topic(journal, topic).values() for r in records]
+from sink_run import contents, recovered, sink, start, stream
 
 
 def tagged(spark: SparkSession, rows: list[tuple[int, str | None, str | None, int]]) -> DataFrame:
@@ -41,31 +24,6 @@ def write_batch(
 ) -> None:
     writer = tagged(spark, rows).write.format("millstream-sinks").mode("append")
     writer.option("sinks", json.dumps(sinks)).save()
-
-
-@contextmanager
-def recovered(spark: SparkSession, sinks: str, checkpoint: Path) -> Iterator[Any]:
-    """What a run does around its query: recovery, locks, and the publisher that listens."""
-    jvm = spark.sparkContext._jvm
-    locks = jvm.millstream.sink.Recovery.run(sinks, str(checkpoint))
-    publisher = jvm.millstream.sink.Publisher(sinks, str(checkpoint))
-    spark._jsparkSession.streams().addListener(publisher)
-    try:
-        yield publisher
-    finally:
-        publisher.close()
-        spark._jsparkSession.streams().removeListener(publisher)
-        locks.close()
-
-
-def start(df: DataFrame, sinks: str, checkpoint: Path, **trigger: Any) -> StreamingQuery:
-    writer = df.writeStream.format("millstream-sinks").option("sinks", sinks).outputMode("update")
-    return writer.option("checkpointLocation", str(checkpoint)).trigger(**trigger).start()
-
-
-def stream(spark: SparkSession, journal: Path, topic: str, **options: str) -> DataFrame:
-    reader = spark.readStream.format("millstream-journal").options(path=str(journal), topic=topic, **options)
-    return reader.load()
 
 
 def test_append_writes_a_row_as_often_as_its_weight(spark: SparkSession, tmp_path: Path) -> None:
@@ -136,7 +94,7 @@ def test_several_sinks_in_one_query(spark: SparkSession, tmp_path: Path) -> None
     make_topic(tmp_path, "all")
     sinks = json.dumps([sink(tmp_path, "even"), sink(tmp_path, "all", "changelog")])
     df = stream(spark, tmp_path, "in", maxRowsPerEpoch="10").selectExpr(
-        "explode(filter(array(if(CAST(CAST(value AS STRING) AS INT) % 2 = 0, 0, NULL), 1), x -> x IS NOT NULL)) sink",
+        "explode(if(CAST(CAST(value AS STRING) AS INT) % 2 = 0, array(0, 1), array(1))) sink",
         "key",
         "value",
         "1L w",

@@ -201,7 +201,7 @@ def test_a_published_segment_is_never_torn(spark: SparkSession, tmp_path: Path) 
     whole = write_segment(folder, 0, rows(3))
     (folder / "00000000000000000000-job-000000000000-00000.seg").write_bytes(whole.read_bytes()[:-3])
     whole.unlink()
-    with pytest.raises(Exception, match="MS-JOURNAL-003.*offset 2"):
+    with pytest.raises(Exception, match=r"MS-JOURNAL-003.*offset 2"):
         read(spark, tmp_path).collect()
 
 
@@ -209,7 +209,7 @@ def test_missing_records_between_segments(spark: SparkSession, tmp_path: Path) -
     folder = make_topic(tmp_path, "t") / "0"
     write_segment(folder, 0, rows(3))
     write_segment(folder, 4, rows(1, 4))
-    with pytest.raises(Exception, match="MS-JOURNAL-003.*offset 3"):
+    with pytest.raises(Exception, match=r"MS-JOURNAL-003.*offset 3"):
         read(spark, tmp_path).collect()
 
 

@@ -14,7 +14,8 @@ import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCh
  */
 public final class FaultyCheckpoints extends FileContextBasedCheckpointFileManager {
   private static final Pattern LOG = Pattern.compile(".*/(offsets|commits)/(\\d+)");
-  private static final Pattern STATE = Pattern.compile(".*/(state)/.*?(\\d+)(?:_[^/]*)?\\.(?:changelog|zip|delta|snapshot)");
+  private static final Pattern STATE =
+      Pattern.compile(".*/(state)/.*?(\\d+)(?:_[^/]*)?\\.(?:changelog|zip|delta|snapshot)");
 
   public FaultyCheckpoints(Path path, Configuration conf) {
     super(path, conf);

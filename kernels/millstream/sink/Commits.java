@@ -26,6 +26,20 @@ final class Commits {
     return last;
   }
 
+  /**
+   * Deletes files that a crash left half written. Spark takes no notice of them, except before the first epoch: then
+   * it refuses a checkpoint whose logs are not empty.
+   */
+  void clean() throws IOException {
+    for (String log : new String[] {"/offsets", "/commits"}) {
+      for (String name : disk.list(folder + log)) {
+        if (name.startsWith(".") && (name.endsWith(".tmp") || name.endsWith(".tmp.crc"))) {
+          disk.delete(folder + log + "/" + name);
+        }
+      }
+    }
+  }
+
   /** The id of the query; null until it has been started once. */
   String queryId() throws IOException {
     String metadata = folder + "/metadata";

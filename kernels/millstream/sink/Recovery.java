@@ -19,7 +19,9 @@ public final class Recovery {
         committers.add(committer);
         committer.claim(locks);
       }
-      long last = new Commits(checkpoint).last();
+      Commits commits = new Commits(checkpoint);
+      commits.clean();
+      long last = commits.last();
       for (Committer committer : committers) {
         committer.recover(last);
         committer.close();

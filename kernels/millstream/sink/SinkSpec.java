@@ -54,7 +54,8 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
       Mode parsed = Mode.valueOf(mode.toUpperCase(Locale.ROOT));
       return new SinkSpec(name, take(settings, "kind"), writer, parsed, settings);
     } catch (IllegalArgumentException e) {
-      throw SinkException.badOption("sink \"" + name + "\" has mode \"" + mode + "\"; append, upsert and changelog exist.");
+      throw SinkException.badOption(
+          "sink \"" + name + "\" has mode \"" + mode + "\"; append, upsert and changelog exist.");
     }
   }
 

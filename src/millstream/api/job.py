@@ -67,7 +67,7 @@ class Job:
         keys = (key,) if isinstance(key, str) else tuple(key)
         node = build.source(source, schema, name, keys)
         self._dead_letters(node)
-        return Table(self, build.table(node, node.upserts or keys))
+        return Table(self, build.table(node, keys))
 
     def _dead_letters(self, node: nodes.Source) -> None:
         sink = node.options.dead_letters

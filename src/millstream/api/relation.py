@@ -85,7 +85,12 @@ class Stream(Relation):
     """Facts that are only ever added."""
 
     def union(self, *others: Stream) -> Stream:
-        return Stream(self._job, build.union((self._node, *(self._other(other, "union") for other in others))))
+        parts = (self._node, *(self._other(other, "union") for other in others))
+        if not all(part.append_only for part in parts):
+            raise Step("union", here()).error(
+                "MS-PLAN-010", "adds a table, whose rows change, to a stream.", hint="write it as table.union(stream)"
+            )
+        return Stream(self._job, build.union(parts))
 
     def join(self, other: Relation, on: str, how: str = "inner") -> Stream | Table:
         """Rows of both sides that agree: `likes.as_("a").join(likes.as_("b"), on="a.liker = b.liked")`."""

@@ -41,17 +41,21 @@ def call(node: exp.Expression, step: Step) -> tuple[str, Expr | None]:
         whole = node.parent if isinstance(node.parent, exp.Filter) else node
         raise step.error(
             "MS-AGG-002",
-            f"uses {render(whole or node)}, which is not supported.",
+            f"uses {shown(whole or node)}, which is not supported.",
             found="supported: count, sum, avg, min, max",
         )
     if node.expressions:
-        raise step.error("MS-AGG-002", f"gives {function} more than one argument: {render(node)}.")
+        raise step.error("MS-AGG-002", f"gives {function} more than one argument: {shown(node)}.")
     argument = node.this
     if isinstance(argument, exp.Star) or (function == "count" and isinstance(argument, exp.Literal)):
         return function, None
     if argument is None or argument.find(exp.AggFunc) is not None:
-        raise step.error("MS-AGG-003", f"has an aggregate inside an aggregate: {render(node)}.")
+        raise step.error("MS-AGG-003", f"has an aggregate inside an aggregate: {shown(node)}.")
     return function, Expr(render(argument))
+
+
+def shown(tree: exp.Expression) -> str:
+    return Expr(render(tree)).shown
 
 
 def outside(tree: exp.Expression) -> list[exp.Column]:
@@ -100,4 +104,4 @@ def refuse_ungrouped(tree: exp.Expression, keys: tuple[Keyed, ...], step: Step) 
                 hint=f"add {column.name} to group_by(), or use min({column.name})",
             )
     if tree.find(exp.AggFunc) is None:
-        raise step.error("MS-AGG-004", f"has no aggregate in {render(tree.this)}.", hint="for example count(*)")
+        raise step.error("MS-AGG-004", f"has no aggregate in {shown(tree.this)}.", hint="for example count(*)")

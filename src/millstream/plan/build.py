@@ -38,8 +38,12 @@ def source(
     fields = source_schema(options, schema, step)
     if time is not None:
         time = time_field(time, fields, step)
-    keys = tuple(known(key, [part.name for part in fields], step) for key in upserts or ())
-    return nodes.Source(name or options.label, step.at, options, fields, keys or None, time, lateness)
+    by = keys(upserts or (), fields, step) if not options.changelog else ()
+    return nodes.Source(name or options.label, step.at, options, fields, by or None, time, lateness)
+
+
+def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> nodes.Key:
+    return tuple(known(name, [part.name for part in fields], step) for name in names)
 
 
 def source_schema(options: SourceOptions, schema: str | None, step: Step) -> tuple[FieldType, ...]:
@@ -77,9 +81,10 @@ def table(read: nodes.Source, key: tuple[str, ...]) -> nodes.Node:
     """A source as a table: a changelog as it is, upserts by the latest row of each key."""
     if read.options.format == "raw":
         raise Step(read.name, read.at).error("MS-SOURCE-004", "reads raw records as a table.", hint='use format="json"')
+    by = keys(key, read.schema, Step(read.name, read.at))
     if read.options.changelog:
-        return nodes.Declared(None, read.at, read, key)
-    return nodes.Latest(f"latest_{read.name}", read.at, read, key)
+        return nodes.Declared(None, read.at, read, by)
+    return nodes.Latest(f"latest_{read.name}", read.at, read, by)
 
 
 def alias(input: nodes.Node, name: str) -> nodes.Alias:
@@ -197,7 +202,7 @@ def aggregate(input: nodes.Node, keys: tuple[Keyed, ...], named: dict[str, str])
         raise step.error("MS-AGG-004", "computes nothing.", hint='for example agg(n="count(*)")')
     bound = {name: bind(parse(sql, step), input.columns, step) for name, sql in named.items()}
     figures, results = aggregates.split(bound, keys, step)
-    distinct_names([*keys, *(Keyed(result.name, Expr(result.sql)) for result in results)], step)
+    distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items())], step)
     return nodes.Aggregate(None, step.at, input, keys, figures, results)
 
 
@@ -280,7 +285,9 @@ def sink(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, name: 
 
 
 def write_mode(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, step: Step) -> WriteMode:
-    chosen = mode or ("append" if input.append_only else next((m for m in options.modes if m != "append"), "append"))
+    others = [other for other in options.modes if other != "append"]
+    appends = "append" in options.modes and (input.append_only or not others)
+    chosen = mode or ("append" if appends else others[0])
     if chosen not in options.modes:
         raise step.error(
             "MS-SINK-001",

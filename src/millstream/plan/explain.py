@@ -8,6 +8,7 @@ from millstream.plan.nodes import (
     Aggregate,
     Alias,
     Collapse,
+    DeadLetters,
     Declared,
     Explode,
     Filter,
@@ -53,6 +54,8 @@ def describe(node: Node) -> str:
                 f"sink {node.name}: {node.options.system} {node.options.label}, {node.mode}"
                 f"{by(node)}, {node.options.guarantee}"
             )
+        case DeadLetters():
+            return "records that cannot be read"
         case Alias():
             return f"as {node.alias}"
         case Project():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,6 +16,7 @@ from millstream.plan.columns import Column, Columns, labels
 from millstream.plan.errors import Step
 
 DIALECT = "spark"
+STATEMENTS = (exp.Command, exp.DDL, exp.DML, exp.Drop, exp.Alter, exp.Set, exp.Use, exp.Describe)
 
 
 @dataclass(frozen=True)
@@ -95,14 +97,15 @@ def parse(sql: object, step: Step) -> exp.Expression:
         raise step.error("MS-EXPR-006", f"has a query inside an expression: {sql!r}.", hint="use join() instead")
     if tree.find(exp.Window) is not None:
         raise step.error("MS-EXPR-007", f"uses OVER (…): {sql!r}.", hint="use group_by() and join() instead")
-    if isinstance(tree, exp.Command | exp.DDL):
+    if isinstance(tree, STATEMENTS):
         raise step.error("MS-EXPR-001", f"cannot read the expression {sql!r}.", found="a statement")
     assert isinstance(tree, exp.Expression)
     return tree
 
 
 def first_line(error: SqlglotError) -> str:
-    return str(error).splitlines()[0].replace("\x1b[4m", "").replace("\x1b[0m", "")
+    line = str(error).splitlines()[0].replace("\x1b[4m", "").replace("\x1b[0m", "")
+    return re.sub(r"<class '[\w.]*\.(\w+)'>", r"\1", line)
 
 
 def bind(tree: exp.Expression, columns: Columns, step: Step) -> Expr:

@@ -52,7 +52,8 @@ class Node:
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Self:
         """The same step over other inputs; it keeps its name, so that a rewritten plan finds its state."""
-        if inputs == self.inputs:
+        # Not by equality: inputs that were rewritten further up still have their old names, and are equal.
+        if all(new is old for new, old in zip(inputs, self.inputs, strict=True)):
             return self
         rest = list(inputs)
         changed: dict[str, object] = {}

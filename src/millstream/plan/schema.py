@@ -15,7 +15,8 @@ def read_schema(text: str, step: Step) -> tuple[FieldType, ...]:
     try:
         tree = sqlglot.parse_one(f"CREATE TABLE t ({text})", dialect=DIALECT)
     except SqlglotError as error:
-        raise broken(text, first_line(error), step) from error
+        # Without the place: it counts from the start of a statement that users did not write.
+        raise broken(text, first_line(error).split(" Line ")[0], step) from error
     columns = list(tree.this.expressions) if isinstance(tree, exp.Create) else []
     if not columns or not all(isinstance(column, exp.ColumnDef) and column.kind for column in columns):
         raise broken(text, "not a list of names and types", step)

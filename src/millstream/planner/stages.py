@@ -58,6 +58,8 @@ class Route:
     producer: Producer
     steps: tuple[Node, ...]
     to: Port | Sink
+    """Counts up where a union holds the same rows several times."""
+    copy: int = 0
 
 
 @dataclass(frozen=True)
@@ -111,14 +113,15 @@ class Cut:
 
     def connect(self, node: Node, to: Port | Sink, level: int) -> None:
         """Routes a node's rows to a consumer on a level, through every level in between."""
-        for tail in node.parts if isinstance(node, Union) else (node,):
+        parts = node.parts if isinstance(node, Union) else (node,)
+        for i, tail in enumerate(parts):
             producer, steps = chain(tail)
             at = self.levels[producer] + 1
             while at < level:
                 ride = Pass(tail, at)
                 self.routes[at][Route(producer, steps, Port(ride))] = None
                 producer, steps, at = ride, (), at + 1
-            self.routes[level][Route(producer, steps, to)] = None
+            self.routes[level][Route(producer, steps, to, parts[:i].count(tail))] = None
 
     def plan(self) -> JobPlan:
         stages = []

@@ -20,6 +20,8 @@ REQUIRED = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Kernels hand rows over whole. This rule would renumber the fields of their structs, and read the wrong ones.
     "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
+    # Below inline(…) this rule adds columns to the rows that a kernel then reads by position.
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
 }
 """What every query of ours runs with, whoever made the session: set on the run's own session."""
 

@@ -8,7 +8,8 @@ from millstream.planner.rules.lift_unions import lift_unions
 from millstream.planner.rules.prune_columns import prune_columns
 from millstream.planner.rules.push_filters import push_filters
 
-RULES = (lift_unions, push_filters, prune_columns, collapse_upserts)
+# Unions are lifted twice: filters and pruned columns may come to stand upon them.
+RULES = (lift_unions, push_filters, prune_columns, lift_unions, collapse_upserts)
 
 
 def apply_rules(flow: Dataflow) -> Dataflow:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.planner.stages import JobPlan
 from millstream.spark.lower import source as sources
-from millstream.spark.lower.batch import Batch
+from millstream.spark.lower.batch import Batch, Endings
 from millstream.spark.lower.sink import cells, lower_sinks
 from millstream.spark.lower.router import Lane, route
 from millstream.spark.lower.stage import Output, lower_stage
@@ -31,9 +31,9 @@ def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowere
     return Lowered(lower_sinks(plan.sinks, plan.routes, upstream), shapes)
 
 
-def lower_batch(plan: JobPlan, spark: SparkSession) -> Lowered:
-    """The rows of every sink after all input, to be written in one go."""
-    batch = Batch(spark)
+def lower_batch(plan: JobPlan, spark: SparkSession, endings: Endings = lambda source: None) -> Lowered:
+    """The rows of every sink after all input, or after that up to some offsets, to be written in one go."""
+    batch = Batch(spark, endings)
     written: DataFrame | None = None
     for tag, sink in enumerate(plan.sinks):
         rows = route(batch.rows(sink), [Lane(None, None, (), cells(sink, tag))])

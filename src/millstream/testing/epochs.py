@@ -1,0 +1,58 @@
+"""What a run did, epoch by epoch: the input offsets at which each ended, the records that it published."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+from millstream.journal.record import Record
+from millstream.journal.segments import Partition, SegmentFile, Tail, chain
+from millstream.journal.topics import JournalPath, open_topic
+
+Ends = dict[int, int]
+"""Partition -> the offset after the last record that was read."""
+
+
+def published(path: JournalPath, topic: str) -> dict[int, list[Record]]:
+    """The records of a job's sink by epoch, each partition in its order."""
+    found: dict[int, list[Record]] = defaultdict(list)
+    opened = open_topic(path, topic)
+    for number in range(opened.partitions):
+        where = opened.partition(number)
+        for segment in chain(where.folder):
+            if segment.token is not None:
+                _, epoch, _ = segment.token.rsplit("-", 2)
+                found[int(epoch)] += records(where, segment.name, segment.base)
+    return dict(found)
+
+
+def records(where: Partition, name: str, base: int) -> list[Record]:
+    out: list[Record] = []
+    file = SegmentFile(where, name, base, bounded=True)
+    try:
+        while file.read(out) is Tail.MORE:
+            pass
+    finally:
+        file.close()
+    return out
+
+
+def committed(checkpoint: JournalPath) -> dict[int, list[Ends]]:
+    """For each committed epoch, where each source's input ended, in the order of the plan's sources."""
+    folder = Path(checkpoint) / "spark"
+    names = (file.name for file in (folder / "commits").glob("*"))
+    epochs = sorted(int(name) for name in names if name.isdigit())
+    return {epoch: ends(folder / "offsets" / str(epoch)) for epoch in epochs}
+
+
+def ends(log: Path) -> list[Ends]:
+    """Spark's offset log of an epoch: a version, settings, then a line per source."""
+    _, _, *lines = log.read_text().splitlines()
+    return [{int(partition): end for partition, end in offsets(line).items()} for line in lines]
+
+
+def offsets(line: str) -> dict[str, int]:
+    """A source that has read nothing yet has a dash."""
+    found: dict[str, int] = {} if line.strip() in ("-", "") else json.loads(line)
+    return found

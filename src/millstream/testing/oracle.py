@@ -1,0 +1,234 @@
+"""The oracle: what a job wrote, after every epoch, against the same job as plain batch SQL over the same input.
+
+    changes ─▶ journal topics ─▶ the job, in many epochs ─▶ its sinks, summed up per epoch ─┐
+                     └─▶ input up to each epoch's offsets ─▶ batch SQL, unoptimised plan ───┴─▶ must be equal
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from millstream import journal
+from millstream.api.job import Job
+from millstream.journal.topics import create, describe
+from millstream.plan.modes import available_now, real_time
+from millstream.plan.nodes import Sink, Source
+from millstream.spark.lower.job import lower_batch
+from millstream.testing.cases import Change
+from millstream.testing.changelog import Appends, Changelog, Rows, Upserts, difference, text
+from millstream.testing.epochs import Ends, committed, published
+from millstream.testing.feed import feed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from millstream.connectors.journal import JournalSink, JournalSource
+
+PARTITIONS = 2
+JUDGE = {
+    "spark.sql.shuffle.partitions": "1",
+    # Many small queries, each asked once: interpreting them is quicker than compiling them.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+FRAMES = 24
+"""So many results of sinks are asked of Spark at once."""
+
+
+class Topics:
+    """Names the topics of a case: sources that give few rows per epoch, sinks that are made when asked for."""
+
+    def __init__(self, path: Path, limits: Mapping[str, int | None]) -> None:
+        self.path = path
+        self._limits = limits
+
+    def source(self, topic: str, *, changelog: bool = False, dead_letters: str | None = None) -> JournalSource:
+        if dead_letters is not None:
+            self.sink(dead_letters)
+        return journal.source(
+            topic,
+            path=str(self.path),
+            changelog=changelog,
+            dead_letters=dead_letters,
+            max_rows_per_epoch=self._limits[topic],
+        )
+
+    def sink(self, topic: str, *, changelog: bool = False, key: str | tuple[str, ...] = ()) -> JournalSink:
+        if not (self.path / topic).exists():
+            create(self.path, topic, PARTITIONS)
+        return journal.sink(topic, path=str(self.path), changelog=changelog, key=key)
+
+
+Build = Callable[[Topics], Job]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A job, and the changes of each of its sources.
+
+    `epochs`: in about so many the input is cut, at random. `runs`: the job is stopped and started again from its
+    checkpoint, with a part of the input each time.
+    """
+
+    build: Build
+    inputs: Mapping[str, Sequence[Change]]
+    seed: int
+    epochs: int = 5
+    runs: int = 1
+
+
+@dataclass
+class Trial:
+    """A case in a folder of its own."""
+
+    case: Case
+    folder: Path
+    random: Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.random = Random(self.case.seed)
+        for topic in self.case.inputs:
+            create(self.journal, topic, PARTITIONS)
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / "journal"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint"
+
+    def job(self, limits: Mapping[str, int | None] | None = None) -> Job:
+        job = self.case.build(Topics(self.journal, limits or dict.fromkeys(self.case.inputs)))
+        job.checkpoint = str(self.checkpoint)
+        return job
+
+    def feed(self) -> Iterator[dict[str, int | None]]:
+        """Appends a part of the input for each run, and says how many rows an epoch of it may take."""
+        cuts = {topic: self.cut(len(changes)) for topic, changes in self.case.inputs.items()}
+        for run in range(self.case.runs):
+            limits: dict[str, int | None] = {}
+            for topic, changes in self.case.inputs.items():
+                part = changes[cuts[topic][run] : cuts[topic][run + 1]]
+                feed(self.journal, topic, part, PARTITIONS)
+                epochs = self.case.epochs / self.case.runs * self.random.uniform(0.5, 1.0)
+                limits[topic] = max(1, math.ceil(len(part) / epochs))
+            yield limits
+
+    def cut(self, count: int) -> list[int]:
+        inner = [self.random.randint(0, count) for _ in range(self.case.runs - 1)]
+        return [0, *sorted(inner), count]
+
+
+def check(case: Case, folder: Path, spark: SparkSession) -> int:
+    """Runs a case in micro-batches and compares after every epoch; gives the number of epochs."""
+    trial = Trial(case, folder)
+    for limits in trial.feed():
+        trial.job(limits).run(available_now(), spark=spark)
+    epochs = committed(trial.checkpoint)
+    compare(trial, trial.job(), epochs, spark)
+    return len(epochs)
+
+
+def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: float = 120) -> None:
+    """Runs a case in real time until all input is committed, and compares once."""
+    trial = Trial(case, folder)
+    for _ in trial.feed():
+        run = trial.job().start(real_time("500 ms"), spark=spark)
+        wanted = {topic: whole(trial, topic) for topic in case.inputs}
+        sources = [source.options.label for source in trial.job().plan().sources]
+        polls = int(seconds / 0.1)
+        try:
+            while not caught_up(trial, [wanted[topic] for topic in sources]) and polls > 0:
+                run.poll(0.1)
+                polls -= 1
+        finally:
+            run.stop()
+    epochs = committed(trial.checkpoint)
+    compare(trial, trial.job(), dict([max(epochs.items())]), spark)
+
+
+def whole(trial: Trial, topic: str) -> Ends:
+    return {part.partition: part.end for part in describe(trial.journal, topic).partitions}
+
+
+def caught_up(trial: Trial, wanted: list[Ends]) -> bool:
+    epochs = committed(trial.checkpoint)
+    return bool(epochs) and epochs[max(epochs)] == wanted
+
+
+def compare(trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> None:
+    """Every epoch, every sink: what is there, against what batch SQL says."""
+    found = {sink.name: written(trial, sink, list(epochs)) for sink in job._sinks}
+    expected = results(job, epochs, spark)
+    for epoch in epochs:
+        for sink in job._sinks:
+            lines = difference(expected[epoch][sink.name], found[sink.name][epoch])
+            if lines:
+                raise AssertionError(
+                    "\n".join(
+                        [
+                            f'job "{job.name}", sink "{sink.name}" ({sink.mode}) is wrong after epoch {epoch} of '
+                            f"{max(epochs)}; seed {trial.case.seed}, input up to {epochs[epoch]}",
+                            *lines,
+                            job.explain(),
+                        ]
+                    )
+                )
+
+
+def written(trial: Trial, sink: Sink, epochs: list[int]) -> dict[int, Rows]:
+    """The rows of a sink after each epoch."""
+    records = published(trial.journal, sink.options.label)
+    sums: dict[str, Appends | Changelog | Upserts] = {"append": Appends(), "changelog": Changelog(), "upsert": Upserts()}
+    total = sums[sink.mode]
+    found: dict[int, Rows] = {}
+    for epoch in range(max(epochs) + 1):
+        total.read(records.get(epoch, []))
+        found[epoch] = Counter(total.rows)
+    return found
+
+
+def results(job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> dict[int, dict[str, Rows]]:
+    """What batch SQL says of every sink after every epoch, many epochs in one Spark job."""
+    own = spark.newSession()
+    for name, setting in JUDGE.items():
+        own.conf.set(name, setting)
+    # The user's own plan, not the optimised one: the rules are judged, too.
+    plan = replace(job.plan(), sinks=job._sinks)
+    found: dict[int, dict[str, Rows]] = {
+        epoch: {sink.name: Counter() for sink in job._sinks} for epoch in epochs
+    }
+    at_once = max(1, FRAMES // len(job._sinks))
+    listed = list(epochs)
+    for start in range(0, len(listed), at_once):
+        frames = []
+        for epoch in listed[start : start + at_once]:
+            names = [source.name for source in plan.sources]
+            ends = dict(zip(names, epochs[epoch], strict=True))
+            rows = lower_batch(plan, own, lambda source, ends=ends: ending(source, ends)).frame  # type: ignore[misc]
+            frames.append(rows.selectExpr(f"{epoch} AS epoch", "sink", "value", "w"))
+        for row in reduce(lambda one, other: one.unionAll(other), frames).collect():
+            sink = job._sinks[row["sink"]]
+            found[row["epoch"]][sink.name][text(value(sink, row["value"]))] += row["w"]
+    return found
+
+
+def ending(source: Source, ends: Mapping[str, Ends]) -> str:
+    read = ends[source.name]
+    return json.dumps({str(n): read.get(n, 0) for n in range(source.options.partitions())})
+
+
+def value(sink: Sink, data: bytearray) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(bytes(data))
+    if sink.mode == "changelog":
+        del row["op"]
+    return row

@@ -1,0 +1,54 @@
+"""What a run does around a query with sinks. Used by the tests and by the job that they crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from segment_bytes import read_topic
+
+
+def sink(journal: Path, topic: str, mode: str = "append", writer: str = "job_1") -> dict[str, str]:
+    return {
+        "name": topic,
+        "kind": "journal",
+        "writer": writer,
+        "path": str(journal),
+        "topic": topic,
+        "mode": mode,
+    }
+
+
+def contents(journal: Path, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    return [(r.key, r.value) for records in read_topic(journal, topic).values() for r in records]
+
+
+@contextmanager
+def recovered(spark: SparkSession, sinks: str, checkpoint: Path) -> Iterator[Any]:
+    """What a run does around its query: recovery, locks, and the publisher that listens."""
+    jvm = spark.sparkContext._jvm
+    locks = jvm.millstream.sink.Recovery.run(sinks, str(checkpoint))
+    publisher = jvm.millstream.sink.Publisher(sinks, str(checkpoint))
+    spark._jsparkSession.streams().addListener(publisher)
+    try:
+        yield publisher
+    finally:
+        publisher.close()
+        spark._jsparkSession.streams().removeListener(publisher)
+        locks.close()
+
+
+def start(df: DataFrame, sinks: str, checkpoint: Path, **trigger: Any) -> StreamingQuery:
+    writer = df.writeStream.format("millstream-sinks").option("sinks", sinks).outputMode("update")
+    if "realTime" in trigger:
+        writer = writer.option("flush", "each")
+    return writer.option("checkpointLocation", str(checkpoint)).trigger(**trigger).start()
+
+
+def stream(spark: SparkSession, journal: Path, topic: str, **options: str) -> DataFrame:
+    reader = spark.readStream.format("millstream-journal").options(path=str(journal), topic=topic, **options)
+    return reader.load()

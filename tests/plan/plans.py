@@ -1,0 +1,154 @@
+"""The jobs whose plans are kept as golden texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import millstream as ms
+from millstream import journal
+
+ALL: dict[str, Callable[[], ms.Job]] = {}
+
+LIKES = "liker STRING, liked STRING, at TIMESTAMP"
+ORDERS = "id BIGINT, customer INT, price DECIMAL(10, 2), items ARRAY<STRING>, note STRING"
+
+
+def plan(fill: Callable[[ms.Job], None]) -> None:
+    def build() -> ms.Job:
+        job = ms.Job(fill.__name__)
+        fill(job)
+        return job
+
+    ALL[fill.__name__] = build
+
+
+def likes(job: ms.Job) -> ms.Stream:
+    return job.stream(journal.source("likes"), LIKES)
+
+
+def orders(job: ms.Job) -> ms.Stream:
+    return job.stream(journal.source("orders"), ORDERS)
+
+
+def customers(job: ms.Job) -> ms.Table:
+    return job.table(journal.source("customers"), "id INT, name STRING, city STRING, age INT", key="id")
+
+
+@plan
+def self_join(job: ms.Job) -> None:
+    rows = likes(job)
+    matches = (
+        rows.as_("a")
+        .join(rows.as_("b"), on="a.liker = b.liked AND a.liked = b.liker")
+        .where("a.liker < a.liked")
+        .select("a.liker", "a.liked", at="greatest(a.at, b.at)")
+    )
+    matches.to(journal.sink("matches"))
+
+
+@plan
+def stateless(job: ms.Job) -> None:
+    rows = orders(job).where("price > 0").explode("items", as_="item")
+    rows.select("id", "item", gross="price * 1.19").to(journal.sink("lines"))
+
+
+@plan
+def several_operators_in_a_stage(job: ms.Job) -> None:
+    rows, people = orders(job), job.table(
+        journal.source("people", changelog=True), "id INT, name STRING", key="id"
+    )
+    rows.group_by("customer").agg(n="count(*)", total="sum(price)").to(journal.sink("totals"))
+    rows.group_by(cheap="price < 10").agg(n="count(*)", least="min(price)").to(journal.sink("cheap"))
+    rows.as_("o").join(people.as_("p"), on="o.customer = p.id").select("o.id", "p.name").to(
+        journal.sink("named", changelog=True)
+    )
+
+
+@plan
+def several_sinks_of_one_node(job: ms.Job) -> None:
+    totals = orders(job).group_by("customer").agg(n="count(*)", total="sum(price)").named("totals")
+    totals.to(journal.sink("latest"))
+    totals.to(journal.sink("history", changelog=True))
+    totals.where("n > 10").select("customer", mean="total / n").to(journal.sink("regulars"))
+
+
+@plan
+def passing_a_level(job: ms.Job) -> None:
+    rows, people = orders(job), customers(job)
+    rows.as_("o").join(people.as_("c"), on="o.customer = c.id").group_by("c.city").agg(n="count(*)").to(
+        journal.sink("per_city")
+    )
+    rows.where("note IS NOT NULL").select("id", "note").to(journal.sink("notes"))
+    people.to(journal.sink("people"))
+
+
+@plan
+def union_below_a_join(job: ms.Job) -> None:
+    old = job.stream(journal.source("old_orders"), "id BIGINT, customer INT, price INT")
+    both = orders(job).select("id", "customer", "price").union(old)
+    both.as_("o").join(customers(job).as_("c"), on="o.customer = c.id AND o.price > 5").select("o.id", "c.name").to(
+        journal.sink("named", changelog=True)
+    )
+
+
+@plan
+def union_with_itself(job: ms.Job) -> None:
+    rows = orders(job).select("customer", "price")
+    rows.union(rows).group_by("customer").agg(total="sum(price)").to(journal.sink("doubled"))
+
+
+@plan
+def filters_below_a_join(job: ms.Job) -> None:
+    joined = orders(job).as_("o").join(
+        customers(job).as_("c"), on="o.customer = c.id AND o.price > 5 AND o.note <> c.name"
+    )
+    joined.where("c.city = 'Rome' AND length(o.note) < c.age").select("o.id", "c.name").to(
+        journal.sink("out", changelog=True)
+    )
+
+
+@plan
+def filters_stay_above_a_join_that_others_read(job: ms.Job) -> None:
+    joined = orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id")
+    joined.where("c.city = 'Rome'").select("o.id", "c.name").to(journal.sink("rome", changelog=True))
+    joined.select("o.id", "c.age").to(journal.sink("ages", changelog=True))
+
+
+@plan
+def pruned_columns(job: ms.Job) -> None:
+    people = customers(job)
+    first = orders(job).as_("o").join(people.as_("c"), on="o.customer = c.id").select("o.id", "o.price", "c.city")
+    first.as_("a").join(people.as_("b"), on="a.city = b.city").group_by("b.age").agg(n="count(*)").to(
+        journal.sink("out")
+    )
+
+
+@plan
+def dead_letters(job: ms.Job) -> None:
+    rows = job.stream(journal.source("likes", dead_letters="bad_likes"), LIKES)
+    rows.group_by("liked").agg(n="count(*)").to(journal.sink("popular"))
+
+
+@plan
+def upserts_from_several_tasks(job: ms.Job) -> None:
+    people = customers(job)
+    pairs = people.as_("a").join(people.as_("b"), on="a.city = b.city AND a.id < b.id")
+    pairs.select(one="a.id", other="b.id", city="a.city").to(journal.sink("neighbours"))
+
+
+@plan
+def aggregate_of_aggregate(job: ms.Job) -> None:
+    per_customer = orders(job).group_by("customer").agg(n="count(*)", most="max(price)")
+    per_customer.group_by("n").agg(customers="count(*)", most="max(most)").to(journal.sink("histogram"))
+
+
+@plan
+def raw_records(job: ms.Job) -> None:
+    rows = job.stream(journal.source("bytes", format="raw"))
+    rows.where("partition = 0").select("key", "value").to(journal.sink("copy", format="raw"))
+
+
+@plan
+def event_time(job: ms.Job) -> None:
+    rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
+    rows.group_by("liked", day="date(at)").agg(n="count(*)").to(journal.sink("per_day"))

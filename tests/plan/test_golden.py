@@ -1,0 +1,76 @@
+"""Plans and error texts, compared with golden files. `./dev golden` writes them anew; review them as a diff."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import plans
+import pytest
+import wrong
+from stage_text import stage_text
+
+import millstream as ms
+
+HERE = Path(__file__).parent
+SOURCE = HERE.parents[1] / "src" / "millstream"
+GOLDEN = HERE / "golden"
+ERRORS = GOLDEN / "errors.txt"
+CHECKED = ("api", "plan", "planner", "connectors/journal")
+CODE = re.compile(r"MS-[A-Z]+-\d{3}")
+PLACE = re.compile(r"\S*wrong\.py:\d+")
+
+
+def compare(file: Path, text: str, golden: bool) -> None:
+    if golden:
+        file.write_text(text)
+    assert text == file.read_text(), f"{file.name} differs; if that is right, run ./dev golden"
+
+
+@pytest.mark.parametrize("name", plans.ALL)
+def test_plan(name: str, golden: bool) -> None:
+    job = plans.ALL[name]()
+    compare(GOLDEN / f"{name}.txt", f"{job.explain()}\n\n{stage_text(job.plan())}\n", golden)
+
+
+def test_every_golden_plan_has_a_job() -> None:
+    assert {file.stem for file in GOLDEN.glob("*.txt")} == {*plans.ALL, "errors"}
+
+
+def refused(name: str) -> ms.MillstreamError:
+    with pytest.raises(ms.MillstreamError) as caught:
+        wrong.ALL[name]()
+    return caught.value
+
+
+def test_errors(golden: bool) -> None:
+    texts = [f"{name.replace('_', ' ')}\n{PLACE.sub('wrong.py:…', refused(name).text())}\n" for name in wrong.ALL]
+    compare(ERRORS, "\n".join(texts), golden)
+
+
+@pytest.mark.parametrize("name", wrong.ALL)
+def test_errors_name_the_line(name: str) -> None:
+    """The user's own line: one within the function that is wrong, whose lines in a file do not matter."""
+    at = refused(name).at
+    assert at is not None
+    assert Path(at.file).name == "wrong.py"
+    line = Path(wrong.__file__).read_text().splitlines()[at.line - 1]
+    lines = function_lines(name)
+    assert line in lines
+    assert line != lines[0], "the definition itself"
+
+
+def function_lines(name: str) -> list[str]:
+    text = Path(wrong.__file__).read_text()
+    start = text.index(f"def {name}(")
+    return text[start : text.find("\n\n\n", start)].splitlines()
+
+
+def test_every_code_has_a_golden_text() -> None:
+    raised = {
+        code
+        for folder in CHECKED
+        for file in (SOURCE / folder).rglob("*.py")
+        for code in CODE.findall(file.read_text())
+    }
+    assert sorted(raised - set(CODE.findall(ERRORS.read_text()))) == []

@@ -1,0 +1,358 @@
+"""Jobs that are refused when they are built, one for each place that refuses. Each is wrong on a line of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import millstream as ms
+from millstream import journal
+
+ALL: dict[str, Callable[[], Any]] = {}
+
+
+def wrong(fill: Callable[..., Any]) -> None:
+    def build() -> Any:
+        return fill(ms.Job("shop"), *(PIECES[name] for name in fill.__code__.co_varnames[1 : fill.__code__.co_argcount]))
+
+    ALL[fill.__name__] = build
+
+
+def orders(job: ms.Job) -> ms.Stream:
+    return job.stream(journal.source("orders"), "id BIGINT, customer INT, price DOUBLE, at TIMESTAMP")
+
+
+def customers(job: ms.Job) -> ms.Table:
+    return job.table(journal.source("customers"), "id INT, name STRING", key="id")
+
+
+PIECES: dict[str, Any] = {"orders": orders, "customers": customers}
+
+# --- the job
+
+
+@wrong
+def a_job_with_a_bad_name(job):
+    ms.Job("my job")
+
+
+@wrong
+def a_job_without_parallelism(job):
+    ms.Job("shop", parallelism=0)
+
+
+@wrong
+def a_job_without_sinks(job, orders):
+    orders(job)
+    job.explain()
+
+
+@wrong
+def a_mode_that_is_none(job, orders):
+    orders(job).to(journal.sink("out"))
+    job.run("fast")
+
+
+@wrong
+def two_steps_with_one_name(job, orders):
+    orders(job).group_by("customer").agg(n="count(*)").named("counts").to(journal.sink("one"))
+    orders(job).group_by("id").agg(n="count(*)").named("counts").to(journal.sink("other"))
+
+
+@wrong
+def two_sinks_with_one_name(job, orders):
+    rows = orders(job)
+    rows.to(journal.sink("out"))
+    rows.to(journal.sink("out"))
+
+
+@wrong
+def a_length_of_time_that_is_none(job):
+    ms.micro_batch("5 parsecs")
+
+
+# --- sources
+
+
+@wrong
+def no_schema(job):
+    job.stream(journal.source("orders"))
+
+
+@wrong
+def a_schema_for_raw_records(job):
+    job.stream(journal.source("orders", format="raw"), "id INT")
+
+
+@wrong
+def a_schema_that_is_no_sql(job):
+    job.stream(journal.source("orders"), "id INT, case STRING")
+
+
+@wrong
+def a_schema_without_types(job):
+    job.stream(journal.source("orders"), "id, price")
+
+
+@wrong
+def a_schema_with_a_name_twice(job):
+    job.stream(journal.source("orders"), "id INT, ID STRING")
+
+
+@wrong
+def a_schema_with_one_of_our_names(job):
+    job.stream(journal.source("orders"), "_w INT")
+
+
+@wrong
+def a_time_that_is_no_column(job):
+    job.stream(journal.source("orders"), "id INT, at TIMESTAMP", time="att")
+
+
+@wrong
+def a_time_that_is_a_number(job):
+    job.stream(journal.source("orders"), "id INT, at TIMESTAMP", time="id")
+
+
+@wrong
+def a_changelog_as_a_stream(job):
+    job.stream(journal.source("orders", changelog=True), "id INT")
+
+
+@wrong
+def raw_records_as_a_table(job):
+    job.table(journal.source("orders", format="raw"), key="key")
+
+
+@wrong
+def a_key_that_is_no_column(job):
+    job.table(journal.source("customers"), "id INT, name STRING", key="ids")
+
+
+@wrong
+def a_key_of_a_changelog_that_is_no_column(job):
+    job.table(journal.source("customers", changelog=True), "id INT, name STRING", key="nme")
+
+
+# --- expressions
+
+
+@wrong
+def an_expression_that_is_no_text(job, orders):
+    orders(job).where(True)
+
+
+@wrong
+def an_expression_that_breaks_off(job, orders):
+    orders(job).where("price > ")
+
+
+@wrong
+def a_statement(job, orders):
+    orders(job).where("DROP TABLE orders")
+
+
+@wrong
+def a_name_where_none_belongs(job, orders):
+    orders(job).select(gross="price * 2 AS gross")
+
+
+@wrong
+def an_unknown_column(job, orders):
+    orders(job).where("prize > 3")
+
+
+@wrong
+def an_unknown_alias(job, orders):
+    orders(job).as_("o").select("x.*")
+
+
+@wrong
+def a_column_that_could_be_two(job, orders, customers):
+    orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id").where("id > 3")
+
+
+@wrong
+def an_aggregate_over_single_rows(job, orders):
+    orders(job).where("price > avg(price)")
+
+
+@wrong
+def a_query_inside_an_expression(job, orders):
+    orders(job).where("price > (SELECT 1)")
+
+
+@wrong
+def a_window_function(job, orders):
+    orders(job).select(n="row_number() OVER (PARTITION BY customer ORDER BY at)")
+
+
+# --- steps
+
+
+@wrong
+def a_step_with_a_bad_name(job, orders):
+    orders(job).where("price > 3").named("the dear ones")
+
+
+@wrong
+def an_alias_with_a_bad_name(job, orders):
+    orders(job).as_("the orders")
+
+
+@wrong
+def a_column_without_a_name(job, orders):
+    orders(job).select("price * 2")
+
+
+@wrong
+def nothing_selected(job, orders):
+    orders(job).select()
+
+
+@wrong
+def a_column_twice(job, orders):
+    orders(job).select("id", ID="customer")
+
+
+@wrong
+def an_element_with_a_name_that_is_there(job, orders):
+    orders(job).explode("array(id)", as_="price")
+
+
+@wrong
+def a_column_with_one_of_our_names(job, orders):
+    orders(job).select(_w="price")
+
+
+@wrong
+def a_union_of_different_columns(job, orders):
+    rows = orders(job)
+    rows.union(rows.select("id", "price"))
+
+
+@wrong
+def a_union_with_a_list(job, orders):
+    orders(job).union([1, 2, 3])
+
+
+@wrong
+def a_union_of_two_jobs(job, orders):
+    orders(job).union(orders(ms.Job("other")))
+
+
+@wrong
+def a_table_added_to_a_stream(job, orders, customers):
+    orders(job).select("id").union(customers(job).select("id"))
+
+
+# --- aggregates
+
+
+@wrong
+def a_column_that_is_not_grouped_by(job, orders):
+    orders(job).group_by("customer").agg(total="sum(price) + id")
+
+
+@wrong
+def an_aggregate_that_cannot_be_kept_up(job, orders):
+    orders(job).group_by("customer").agg(middle="median(price)")
+
+
+@wrong
+def a_distinct_count(job, orders):
+    orders(job).group_by("customer").agg(n="count(DISTINCT id)")
+
+
+@wrong
+def an_aggregate_of_several_columns(job, orders):
+    orders(job).group_by("customer").agg(n="count(id, price)")
+
+
+@wrong
+def an_aggregate_inside_an_aggregate(job, orders):
+    orders(job).group_by("customer").agg(n="sum(max(price))")
+
+
+@wrong
+def an_aggregate_that_is_none(job, orders):
+    orders(job).group_by("customer").agg(n="customer + 1")
+
+
+@wrong
+def nothing_aggregated(job, orders):
+    orders(job).group_by("customer").agg()
+
+
+@wrong
+def a_group_by_nothing(job, orders):
+    orders(job).group_by()
+
+
+@wrong
+def an_aggregate_with_the_name_of_a_key(job, orders):
+    orders(job).group_by("customer").agg(customer="count(*)")
+
+
+# --- joins
+
+
+@wrong
+def a_join_without_an_equality(job, orders, customers):
+    orders(job).as_("o").join(customers(job).as_("c"), on="o.customer < c.id")
+
+
+@wrong
+def a_join_of_sides_without_aliases(job, orders, customers):
+    orders(job).join(customers(job), on="customer = id")
+
+
+@wrong
+def a_join_on_an_unknown_column(job, orders, customers):
+    orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.ident")
+
+
+@wrong
+def a_join_of_an_unknown_kind(job, orders, customers):
+    orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id", how="iner")
+
+
+# --- sinks
+
+
+@wrong
+def a_table_to_a_sink_that_only_appends(job, customers):
+    customers(job).select(value="CAST(name AS BINARY)").to(journal.sink("out", format="raw"))
+
+
+@wrong
+def upserts_without_a_key(job, customers):
+    customers(job).select("name").to(journal.sink("out"))
+
+
+@wrong
+def two_columns_with_one_name(job, orders, customers):
+    orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id").to(journal.sink("out"))
+
+
+# --- the journal's options
+
+
+@wrong
+def a_format_that_is_not_known(job):
+    journal.source("orders", format="jsn")
+
+
+@wrong
+def dead_letters_without_a_topic(job):
+    journal.source("orders", on_error="dead_letter")
+
+
+@wrong
+def no_rows_per_epoch(job):
+    journal.source("orders", max_rows_per_epoch=0)
+
+
+@wrong
+def a_changelog_of_raw_records(job):
+    journal.sink("out", changelog=True, format="raw")

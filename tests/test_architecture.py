@@ -1,0 +1,109 @@
+"""The order of the packages, and that ARCHITECTURE.md names what is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "millstream"
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "plan": {"errors"},
+    "planner": {"errors", "plan"},
+    "spark": {"errors", "plan", "planner"},
+    "runtime": {"errors", "plan", "planner", "spark"},
+    # A job starts its run, and nothing else of the runtime.
+    "api": {"errors", "plan", "planner", "runtime"},
+}
+"""What each layer knows of the others. Data goes down: api -> plan -> planner -> spark -> runtime."""
+
+IN_A_FUNCTION = {("api", "runtime")}
+"""Only where it is needed, so that to declare a job needs no Spark."""
+
+
+class Import:
+    def __init__(self, file: Path, node: ast.stmt, module: str, inner: bool) -> None:
+        self.file = file
+        self.module = module
+        self.inner = inner
+        self.place = f"{file.relative_to(ROOT)}:{node.lineno} imports {module}"
+
+
+def imports(file: Path) -> Iterator[Import]:
+    """What a file imports when it runs: not what stands under TYPE_CHECKING."""
+
+    def visit(body: list[ast.stmt], inner: bool) -> Iterator[Import]:
+        for node in body:
+            if isinstance(node, ast.Import):
+                yield from (Import(file, node, name.name, inner) for name in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                # `from millstream import journal` imports a module, too.
+                names = [f"{node.module}.{name.name}" for name in node.names]
+                yield from (Import(file, node, name, inner) for name in names)
+            elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+                yield from visit(node.orelse, inner)
+            else:
+                function = inner or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                parts = (getattr(node, name, []) for name in ("body", "orelse", "finalbody", "handlers"))
+                for part in parts:
+                    yield from visit(part, function)
+
+    yield from visit(ast.parse(file.read_text()).body, False)
+
+
+def python_files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.py"))
+
+
+def package(module: str) -> str | None:
+    """Of `millstream.plan.nodes.Join`, `plan`."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "millstream" and len(parts) > 1 else None
+
+
+@pytest.mark.parametrize("layer", MAY_IMPORT)
+def test_a_layer_imports_only_those_before_it(layer: str) -> None:
+    allowed = {layer, *MAY_IMPORT[layer]}
+    wrong = []
+    for file in python_files(SOURCE / layer):
+        for found in imports(file):
+            other = package(found.module)
+            lazily = (layer, other) in IN_A_FUNCTION
+            if other is not None and (other not in allowed or (lazily and not found.inner)):
+                wrong.append(found.place)
+    assert wrong == []
+
+
+def test_only_one_package_imports_pyspark() -> None:
+    files = [file for file in python_files(SOURCE) if SOURCE / "spark" not in file.parents]
+    wrong = [found.place for file in files for found in imports(file) if found.module.split(".")[0] == "pyspark"]
+    assert wrong == []
+
+
+def test_the_packages_are_those_that_are_checked() -> None:
+    """A new package must be put in its place here."""
+    found = {folder.name for folder in SOURCE.iterdir() if (folder / "__init__.py").exists()}
+    assert found - set(MAY_IMPORT) <= {"cli", "connectors", "journal", "testing"}
+
+
+def test_declaring_a_job_needs_no_spark() -> None:
+    loaded = "import sys, millstream, millstream.journal; print([m for m in sys.modules if m == 'pyspark'])"
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(not ARCHITECTURE.exists(), reason="not written yet")
+def test_architecture_names_what_is_there() -> None:
+    text = ARCHITECTURE.read_text()
+    named = {path for path in re.findall(r"`([\w./-]+)`", text) if "/" in path}
+    missing = [path for path in sorted(named) if not any((base / path).exists() for base in (ROOT, SOURCE))]
+    assert missing == []
