@@ -34,17 +34,17 @@ class Snapshot:
     latest: tuple[str, str] | None = None
 
 
-def panel(now: Snapshot, footer: RenderableType) -> RenderableType:
+def panel(now: Snapshot, footer: RenderableType, columns: int = 80) -> RenderableType:
     length = f" of {clock(now.length)}" if now.length else ""
     framed = Panel(
-        figures(now),
+        figures(now, notes=columns >= WIDTH),
         title=Text("millstream demo", style="bold"),
         title_align="left",
         subtitle=Text(clock(now.elapsed) + length),
         subtitle_align="right",
         border_style="cyan",
         padding=(1, 2),
-        width=WIDTH,
+        width=WIDTH if columns >= WIDTH else None,
     )
     return Group(framed, below(footer))
 
@@ -54,13 +54,13 @@ def below(footer: RenderableType) -> RenderableType:
     return Padding(footer, (0, 2), expand=False)
 
 
-def figures(now: Snapshot) -> Table:
-    """Columns that stay where they are, whatever the numbers."""
+def figures(now: Snapshot, notes: bool) -> Table:
+    """Columns that stay where they are, whatever the numbers. A narrow terminal has no room for notes."""
     table = Table.grid()
     table.add_column(width=20)
     table.add_column(width=14, justify="right", style="bold")
     table.add_column(width=11, justify="right")
-    table.add_column(width=27, style="dim", no_wrap=True)
+    table.add_column(width=27 if notes else 0, style="dim", no_wrap=True)
     rows = (
         ("likes", f"{now.likes:,}", f"{now.likes_rate:,.0f}/s", ""),
         ("matches", f"{now.matches:,}", f"{now.matches_rate:,.0f}/s", pair(now.latest)),
@@ -78,7 +78,7 @@ def figures(now: Snapshot) -> Table:
         ("state", f"{now.state_rows:,} rows", size(now.state_bytes), ""),
     )
     for *cells, note in rows:
-        table.add_row(*cells, f"   {note}")
+        table.add_row(*cells, f"   {note}" if notes else "")
     return table
 
 
