@@ -13,7 +13,6 @@ from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.plan.nodes import Sink
 from millstream.spark.lower.job import Lowered
 
-
 FILES = "spark.sql.streaming.checkpointFileManagerClass"
 
 
