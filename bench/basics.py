@@ -78,12 +78,14 @@ class Bench:
 
     def by_pyspark(self, case: Case) -> Cost:
         checkpoint, topic = self.fresh()
-        sinks = [{"name": "out", "kind": "journal", "writer": "bench", "path": self.path, "topic": topic, "mode": "append"}]
+        sinks = [
+            {"name": "out", "kind": "journal", "writer": "bench", "path": self.path, "topic": topic, "mode": "append"}
+        ]
 
         def work() -> None:
-            rows = case.pyspark(self).selectExpr(
-                "0 AS sink", "CAST(NULL AS BINARY) AS key", "CAST(to_json(struct(*)) AS BINARY) AS value", "1L AS w"
-            )
+            key = "to_json(struct(k))" if case.name == "aggregate" else "NULL"
+            record = (f"CAST({key} AS BINARY) AS key", "CAST(to_json(struct(*)) AS BINARY) AS value")
+            rows = case.pyspark(self).selectExpr("0 AS sink", *record, "1L AS w")
             writer = rows.writeStream.format("millstream-sinks").option("sinks", json.dumps(sinks))
             writer = writer.outputMode("append" if case.name == "join" else "update")
             writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()

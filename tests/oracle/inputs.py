@@ -14,9 +14,7 @@ CASES = 12
 
 
 def moments(nulls: float = 0.0) -> Column:
-    return nullable(
-        lambda random: f"2024-01-{random.randint(1, 28):02d}T{random.randint(0, 23):02d}:00:00Z", nulls
-    )
+    return nullable(lambda random: f"2024-01-{random.randint(1, 28):02d}T{random.randint(0, 23):02d}:00:00Z", nulls)
 
 
 def case() -> Column:
@@ -80,9 +78,7 @@ def facts(job: ms.Job, topics: Topics, topic: str = "facts") -> ms.Stream:
 
 
 def items(job: ms.Job, topics: Topics) -> ms.Table:
-    return job.table(
-        topics.source("items", changelog=True), ITEMS, key=("c", "k", "l", "v", "d", "e", "s", "at")
-    )
+    return job.table(topics.source("items", changelog=True), ITEMS, key=("c", "k", "l", "v", "d", "e", "s", "at"))
 
 
 def people(job: ms.Job, topics: Topics) -> ms.Table:

@@ -52,16 +52,14 @@ def steps(job: ms.Job, topics: Topics) -> None:
     """Every stateless step, one after the other and side by side, over streams and tables."""
     stream, table, more = facts(job, topics), items(job, topics), facts(job, topics, "more")
     stream.where("v > 0").with_columns(v="v + 1", w="coalesce(k, -1)").to(topics.sink("wider"))
-    stream.explode("xs", as_="x").explode("array(x, v)", as_="y").where("y IS NOT NULL").select(
-        "c", "x", "y"
-    ).to(topics.sink("exploded"))
+    stream.explode("xs", as_="x").explode("array(x, v)", as_="y").where("y IS NOT NULL").select("c", "x", "y").to(
+        topics.sink("exploded")
+    )
     stream.select("c", "v", "s").union(more.select("c", "v", "s")).where("v % 2 = 0").to(topics.sink("both"))
     # A name in another order, and another case.
     mixed = table.select("c", "v", "s").union(stream.select("s", "V", "c"), more.select("c", "v", "s"))
     mixed.where("c < 6").to(topics.sink("mixed", changelog=True))
-    table.where("l = 1 OR k IS NULL").select("c", "d", "e", day="date(at)").to(
-        topics.sink("some", changelog=True)
-    )
+    table.where("l = 1 OR k IS NULL").select("c", "d", "e", day="date(at)").to(topics.sink("some", changelog=True))
     table.select("c", x="v % 3").to(topics.sink("narrow", changelog=True))
 
 
@@ -87,9 +85,7 @@ def unions(job: ms.Job, topics: Topics) -> None:
     stream.union(stream, more).select("c", "v").to(topics.sink("twice"))
     table.union(table).group_by("c", "s").agg(n="count(*)", high="max(v)").to(topics.sink("counted_twice"))
     counts = table.group_by("c").agg(v="count(*)")
-    counts.union(counts, table.select("c", "v"), stream.select("c", "v")).to(
-        topics.sink("levels", changelog=True)
-    )
+    counts.union(counts, table.select("c", "v"), stream.select("c", "v")).to(topics.sink("levels", changelog=True))
 
 
 # --- aggregates
@@ -144,9 +140,7 @@ def aggregates(job: ms.Job, topics: Topics) -> None:
     table.group_by("c", "l").agg(**FIGURES).to(topics.sink("all_figures", changelog=True))
     table.group_by("c").agg(low="min(v)", high="max(v)").to(topics.sink("extremes"))
     table.group_by(day="date(at)").agg(n="count(*)", words="max(s)").to(topics.sink("by_day"))
-    latest.group_by("c", "k").agg(n="count(*)", v="sum(v)", s="min(s)").to(
-        topics.sink("of_latest", changelog=True)
-    )
+    latest.group_by("c", "k").agg(n="count(*)", v="sum(v)", s="min(s)").to(topics.sink("of_latest", changelog=True))
     latest.where("v > 5").group_by("s").agg(n="count(*)", high="max(v)").to(topics.sink("of_some"))
 
 
@@ -154,24 +148,18 @@ def aggregates(job: ms.Job, topics: Topics) -> None:
 def float_keys(job: ms.Job, topics: Topics) -> None:
     """NaN is one group, and so are the two zeros."""
     stream, table = facts(job, topics), items(job, topics)
-    stream.where("d IS NULL OR isnan(d) OR abs(d) < 100").group_by("d").agg(n="count(*)").to(
-        topics.sink("streamed")
-    )
-    table.group_by(f="CAST(d AS FLOAT)").agg(n="count(*)", v="min(v)").to(
-        topics.sink("tabled", changelog=True)
-    )
+    stream.where("d IS NULL OR isnan(d) OR abs(d) < 100").group_by("d").agg(n="count(*)").to(topics.sink("streamed"))
+    table.group_by(f="CAST(d AS FLOAT)").agg(n="count(*)", v="min(v)").to(topics.sink("tabled", changelog=True))
     # v * 0 is -0.0 for half of the rows, d - d is NaN for some.
     stream.group_by("c", z="v * 0D", n="d - d").agg(m="count(*)").to(topics.sink("zeros", changelog=True))
     table.group_by("k").agg(low="min(v * 0D)", high="max(v * 0D)", n="count(*)").to(topics.sink("extremes"))
-    table.select("c", "k", z="v * 0D + l").group_by("k").agg(low="min(z)", high="max(z)").to(
-        topics.sink("few")
+    table.select("c", "k", z="v * 0D + l").group_by("k").agg(low="min(z)", high="max(z)").to(topics.sink("few"))
+    stream.where("s = 'w1'").as_("a").join(table.as_("b"), on="a.c = b.c AND a.v * 0D = b.v * CAST(0 AS FLOAT)").select(
+        "a.v", w="b.v"
+    ).to(topics.sink("zeros_joined", changelog=True))
+    stream.as_("a").join(table.as_("b"), on="a.c = b.c AND a.d = b.d").select("a.c", "a.v", "b.d", w="b.v").to(
+        topics.sink("joined", changelog=True)
     )
-    stream.where("s = 'w1'").as_("a").join(
-        table.as_("b"), on="a.c = b.c AND a.v * 0D = b.v * CAST(0 AS FLOAT)"
-    ).select("a.v", w="b.v").to(topics.sink("zeros_joined", changelog=True))
-    stream.as_("a").join(table.as_("b"), on="a.c = b.c AND a.d = b.d").select(
-        "a.c", "a.v", "b.d", w="b.v"
-    ).to(topics.sink("joined", changelog=True))
 
 
 # --- joins
@@ -212,15 +200,15 @@ def joins(job: ms.Job, topics: Topics) -> None:
     """Every pair of kinds in one stage; residuals; keys of different types; hot keys with many rows on both sides."""
     stream, more, table = facts(job, topics), facts(job, topics, "more"), items(job, topics)
     persons, latest = people(job, topics), accounts(job, topics)
-    stream.as_("a").join(more.as_("b"), on="a.c = b.c AND a.k = b.l AND a.v < b.v").select(
-        "a.c", "a.v", w="b.v"
-    ).to(topics.sink("streams"))
+    stream.as_("a").join(more.as_("b"), on="a.c = b.c AND a.k = b.l AND a.v < b.v").select("a.c", "a.v", w="b.v").to(
+        topics.sink("streams")
+    )
     stream.as_("a").join(table.as_("b"), on="a.c = b.c AND a.s = b.s").select("a.c", "a.v", w="b.v").to(
         topics.sink("stream_table", changelog=True)
     )
-    table.as_("a").join(persons.as_("b"), on="a.c = b.c AND a.l = b.id").select(
-        "a.c", "a.v", "b.id", "b.name"
-    ).to(topics.sink("tables", changelog=True))
+    table.as_("a").join(persons.as_("b"), on="a.c = b.c AND a.l = b.id").select("a.c", "a.v", "b.id", "b.name").to(
+        topics.sink("tables", changelog=True)
+    )
     persons.as_("a").join(latest.as_("b"), on="a.c = b.c AND a.k = b.k AND a.name <> b.s").select(
         "a.c", "a.id", "a.name", other="b.id", case="b.c", v="b.v"
     ).to(topics.sink("by_key"))
@@ -233,15 +221,9 @@ def joins(job: ms.Job, topics: Topics) -> None:
 def key_types(job: ms.Job, topics: Topics) -> None:
     stream, table = facts(job, topics).as_("a"), items(job, topics).as_("b")
     chosen = {"c": "a.c", "v": "a.v", "w": "b.v"}
-    stream.join(table, on="a.c = b.c AND a.k = b.e").select(**chosen).to(
-        topics.sink("decimals", changelog=True)
-    )
-    stream.join(table, on="a.c = b.c AND a.l = b.d").select(**chosen).to(
-        topics.sink("doubles", changelog=True)
-    )
-    stream.join(table, on="a.c = b.c AND date(a.at) = b.at").select(**chosen).to(
-        topics.sink("dates", changelog=True)
-    )
+    stream.join(table, on="a.c = b.c AND a.k = b.e").select(**chosen).to(topics.sink("decimals", changelog=True))
+    stream.join(table, on="a.c = b.c AND a.l = b.d").select(**chosen).to(topics.sink("doubles", changelog=True))
+    stream.join(table, on="a.c = b.c AND date(a.at) = b.at").select(**chosen).to(topics.sink("dates", changelog=True))
     stream.join(table, on="a.c = b.c AND substr(a.s, 2) = b.l").select(**chosen).to(
         topics.sink("texts", changelog=True)
     )
@@ -259,15 +241,11 @@ def nested(job: ms.Job, topics: Topics) -> None:
         .join(persons.as_("p"), on="t.c = p.c AND t.k = p.k")
         .select("t.c", "t.k", "t.v", "p.id", "p.name")
     )
-    second = (
-        first.as_("f").join(stream.as_("s"), on="f.c = s.c AND f.v = s.v").select("f.c", "f.id", "s.v", "s.l")
-    )
+    second = first.as_("f").join(stream.as_("s"), on="f.c = s.c AND f.v = s.v").select("f.c", "f.id", "s.v", "s.l")
     second.to(topics.sink("joined_twice", changelog=True))
     counts = first.group_by("c", "name").agg(n="count(*)", v="sum(v)", low="min(v)")
     counts.to(topics.sink("counts"))
-    counts.group_by("c").agg(names="count(*)", most="max(n)", least="min(low)").to(
-        topics.sink("counts_of_counts")
-    )
+    counts.group_by("c").agg(names="count(*)", most="max(n)", least="min(low)").to(topics.sink("counts_of_counts"))
     counts.as_("a").join(persons.as_("b"), on="a.c = b.c AND a.name = b.name").select(
         "a.c", "a.name", "a.n", "b.id"
     ).to(topics.sink("back", changelog=True))

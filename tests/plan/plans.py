@@ -87,9 +87,9 @@ def passing_a_level(job: ms.Job) -> None:
 def union_below_a_join(job: ms.Job) -> None:
     old = job.stream(journal.source("old_orders"), "id BIGINT, customer INT, price INT")
     both = orders(job).select("id", "customer", "price").union(old)
-    both.as_("o").join(customers(job).as_("c"), on="o.customer = c.id AND o.price > 5").select(
-        "o.id", "c.name"
-    ).to(journal.sink("named", changelog=True))
+    both.as_("o").join(customers(job).as_("c"), on="o.customer = c.id AND o.price > 5").select("o.id", "c.name").to(
+        journal.sink("named", changelog=True)
+    )
 
 
 @plan
@@ -101,9 +101,7 @@ def union_with_itself(job: ms.Job) -> None:
 @plan
 def filters_below_a_join(job: ms.Job) -> None:
     joined = (
-        orders(job)
-        .as_("o")
-        .join(customers(job).as_("c"), on="o.customer = c.id AND o.price > 5 AND o.note <> c.name")
+        orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id AND o.price > 5 AND o.note <> c.name")
     )
     joined.where("c.city = 'Rome' AND length(o.note) < c.age").select("o.id", "c.name").to(
         journal.sink("out", changelog=True)
@@ -120,9 +118,7 @@ def filters_stay_above_a_join_that_others_read(job: ms.Job) -> None:
 @plan
 def pruned_columns(job: ms.Job) -> None:
     people = customers(job)
-    first = (
-        orders(job).as_("o").join(people.as_("c"), on="o.customer = c.id").select("o.id", "o.price", "c.city")
-    )
+    first = orders(job).as_("o").join(people.as_("c"), on="o.customer = c.id").select("o.id", "o.price", "c.city")
     first.as_("a").join(people.as_("b"), on="a.city = b.city").group_by("b.age").agg(n="count(*)").to(
         journal.sink("out")
     )

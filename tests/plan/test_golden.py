@@ -44,9 +44,7 @@ def refused(name: str) -> ms.MillstreamError:
 
 
 def test_errors(golden: bool) -> None:
-    texts = [
-        f"{name.replace('_', ' ')}\n{PLACE.sub('wrong.py:…', refused(name).text())}\n" for name in wrong.ALL
-    ]
+    texts = [f"{name.replace('_', ' ')}\n{PLACE.sub('wrong.py:…', refused(name).text())}\n" for name in wrong.ALL]
     compare(ERRORS, "\n".join(texts), golden)
 
 

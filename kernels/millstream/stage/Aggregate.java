@@ -103,7 +103,7 @@ final class Aggregate extends Operator {
   }
 
   private long rows() {
-    return ((Accumulator.Count) accumulators[0]).count();
+    return ((Count) accumulators[0]).count();
   }
 
   private void save() {

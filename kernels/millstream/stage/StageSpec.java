@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -82,13 +83,15 @@ final class StageSpec {
   private static Accumulator accumulator(String kind, int at, DataType type) {
     switch (kind) {
       case "count":
-        return new Accumulator.Count(at);
+        return new Count(at);
+      case "plain_sum":
+        return new PlainSum(at, type.equals(DataTypes.DoubleType));
       case "sum_long":
-        return new Accumulator.SumLong(at);
+        return new SumLong(at);
       case "sum_double":
-        return new Accumulator.SumDouble(at);
+        return new SumDouble(at);
       case "sum_decimal":
-        return new Accumulator.SumDecimal(at, type);
+        return new SumDecimal(at, type);
       case "min":
       case "max":
         return new Extreme(at, type, kind.equals("max"));

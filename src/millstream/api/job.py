@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.api.command import current
 from millstream.api.relation import Stream, Table
 from millstream.errors import MillstreamError
 from millstream.plan import build, nodes
@@ -29,10 +30,12 @@ class Job:
         if parallelism < 1:
             raise step.error("MS-PLAN-008", f"cannot run with parallelism {parallelism}.", hint="1 or more")
         self.name = name
-        self.checkpoint = checkpoint or f".millstream/{name}"
+        command = current()
+        self.checkpoint = (command and command.checkpoint) or checkpoint or f".millstream/{name}"
         self.parallelism = parallelism
         self._sinks: tuple[nodes.Sink, ...] = ()
-        self._started = False
+        if command is not None:
+            command.jobs.append(self)
 
     def stream(
         self,
@@ -88,8 +91,10 @@ class Job:
         plan = self.plan()
         notes = {op: f"stage {i}" for i, stage in enumerate(plan.stages, 1) for op in stage.operators}
         shown: set[nodes.Node] = set()
-        lines = [f"job {self.name}: {count(len(plan.sources), 'source')}, {count(len(plan.stages), 'stage')}, "
-                 f"{count(len(plan.sinks), 'sink')}"]
+        lines = [
+            f"job {self.name}: {count(len(plan.sources), 'source')}, {count(len(plan.stages), 'stage')}, "
+            f"{count(len(plan.sinks), 'sink')}"
+        ]
         for sink in plan.sinks:
             lines += tree(sink, {op: note for op, note in notes.items() if not isinstance(op, Pass)}, shown)
         return "\n".join(lines)
@@ -98,7 +103,8 @@ class Job:
         """Starts the job and gives a handle to watch and stop it."""
         from millstream.runtime.run import Run
 
-        chosen = mode if mode is not None else real_time()
+        command = current()
+        chosen = (command.start(self, mode) if command else mode) or real_time()
         if not isinstance(chosen, Batch | MicroBatch | RealTime):
             raise MillstreamError(
                 "MS-RUN-001",
@@ -106,7 +112,6 @@ class Job:
                 at=here(),
                 hint="use ms.batch(), ms.micro_batch(), ms.available_now() or ms.real_time()",
             )
-        self._started = True
         return Run.begin(self.name, self.plan(), chosen, self.checkpoint, self.parallelism, spark)
 
     def run(self, mode: Mode | None = None, *, spark: SparkSession | None = None) -> None:

@@ -9,9 +9,13 @@ from typing import Any
 
 import click
 
+from millstream.cli import verbose
 from millstream.errors import MillstreamError
 
 NOUNS = {
+    "demo": "millstream.cli.demo",
+    "run": "millstream.cli.run",
+    "explain": "millstream.cli.explain",
     "journal": "millstream.cli.journal",
 }
 """Noun -> the module that has a click command of that name."""
@@ -34,10 +38,15 @@ class Nouns(click.Group):
         try:
             return super().invoke(ctx)
         except (MillstreamError, OSError) as error:
-            if ctx.params.get("verbose"):
+            if ctx.meta.get(verbose.NAME):
                 traceback.print_exc()
             click.echo(_shown(error), err=True)
             return ctx.exit(1)
+
+
+def _not_py4j(record: logging.LogRecord) -> bool:
+    """The bridge to the JVM logs every call, and an interrupted one as an error."""
+    return "py4j" not in record.pathname
 
 
 def _shown(error: MillstreamError | OSError) -> str:
@@ -48,8 +57,9 @@ def _shown(error: MillstreamError | OSError) -> str:
 
 @click.group("millstream", cls=Nouns, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="millstream", prog_name="millstream")
-@click.option("--verbose", is_flag=True, help="Log more, and show where errors come from.")
-def main(verbose: bool) -> None:
+@verbose.option
+def main() -> None:
     """Streams and changing tables, exactly once, on Spark."""
-    level = logging.DEBUG if verbose else logging.WARNING
-    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_not_py4j)

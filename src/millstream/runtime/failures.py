@@ -7,6 +7,7 @@ import re
 from millstream.errors import Location, MillstreamError
 from millstream.plan.nodes import walk
 from millstream.planner.stages import JobPlan
+from millstream.spark.launch import LOG
 
 OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
 STEP = re.compile(r'(?:step|source|sink) "([^"]+)"')
@@ -29,9 +30,14 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             hint="free some space and start it again: it goes on where it was",
         )
     else:
-        found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint="--verbose shows Spark's own trace")
+        found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())
     found.__cause__ = error
     return found
+
+
+def where_spark_tells() -> str | None:
+    log = LOG.keep()
+    return f"Spark's own log is {log}" if log else None
 
 
 def place(message: str, plan: JobPlan) -> Location | None:

@@ -16,6 +16,8 @@ class Progress:
     state_rows: int
     state_bytes: int
     duration_ms: int
+    offsets: tuple[str, ...] = ()
+    """Up to where each source was read, in the source's own words."""
 
     @classmethod
     def read(cls, report: dict[str, Any]) -> Progress:
@@ -27,4 +29,5 @@ class Progress:
             state_rows=sum(int(part.get("numRowsTotal") or 0) for part in operators),
             state_bytes=sum(int(part.get("memoryUsedBytes") or 0) for part in operators),
             duration_ms=int((report.get("durationMs") or {}).get("triggerExecution") or 0),
+            offsets=tuple(str(source.get("endOffset")) for source in report.get("sources") or []),
         )

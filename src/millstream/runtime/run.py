@@ -12,6 +12,7 @@ from millstream.plan.modes import Batch, Mode, RealTime
 from millstream.planner.stages import JobPlan
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained
+from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
@@ -98,11 +99,10 @@ class Run:
 
     def wait(self) -> None:
         """Until the input ends, the job fails, or the user interrupts."""
-        try:
-            while not self.poll(0.5):
+        with interrupts() as interrupted:
+            while not interrupted.is_set() and not self.poll(0.2):
                 pass
-        except KeyboardInterrupt:
-            self.stop()
+        self.stop()
 
     def stop(self) -> None:
         """Stops cleanly: what is committed is published, the rest is read again next time."""

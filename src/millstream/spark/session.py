@@ -9,6 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from millstream.errors import MillstreamError
+from millstream.spark.launch import launch, own_interrupts
 
 JAR = Path(__file__).resolve().parent.parent / "jars" / "millstream-kernels.jar"
 
@@ -29,7 +30,7 @@ OWN = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
-    "spark.log.level": "ERROR",
+    "spark.log.level": "WARN",
     "spark.sql.adaptive.enabled": "false",
     # How long a row waits in a half-filled buffer of the streaming shuffle: Spark's 50 ms are most of a row's way.
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
@@ -58,11 +59,11 @@ def use(given: SparkSession | None, needed: int, parallelism: int, all_at_once: 
 def make(slots: int, parallelism: int, extra: dict[str, str]) -> SparkSession:
     """A local session with a task slot for everything that must run at once."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(f"local[{slots}]").appName("millstream").config("spark.jars", jar())
-    builder = builder.config("spark.sql.shuffle.partitions", str(parallelism))
-    for name, value in {**OWN, **REQUIRED, **extra}.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    own = {"spark.master": f"local[{slots}]", "spark.app.name": "millstream", "spark.jars": jar()}
+    settings = {**own, "spark.sql.shuffle.partitions": str(parallelism), **OWN, **REQUIRED, **extra}
+    launch(settings)
+    with own_interrupts():
+        return SparkSession.builder.config(map=settings).getOrCreate()
 
 
 def jar() -> str:

@@ -60,9 +60,7 @@ class Changelog:
         for record in records:
             row = record.json()
             if not isinstance(row, dict) or row.get("op") not in ("insert", "delete"):
-                raise MillstreamError(
-                    "MS-TEST-002", f"not a change with an op{place(record)}: {record.value!r}"
-                )
+                raise MillstreamError("MS-TEST-002", f"not a change with an op{place(record)}: {record.value!r}")
             weight = 1 if row.pop("op") == "insert" else -1
             self.change(row, weight, place(record))
 
@@ -89,9 +87,7 @@ class Upserts:
         """Adds the records of a topic, in its order."""
         for record in records:
             if record.key is None:
-                raise MillstreamError(
-                    "MS-TEST-002", f"an upsert without a key{place(record)}: {record.value!r}"
-                )
+                raise MillstreamError("MS-TEST-002", f"an upsert without a key{place(record)}: {record.value!r}")
             self.put(json.loads(record.key), record.json(), place(record))
 
 
@@ -115,9 +111,7 @@ def difference(expected: Rows, found: Rows, most: int = 10) -> list[str]:
     lines = []
     for what, rows in (("missing", expected - found), ("extra", found - expected)):
         listed = sorted(rows.items())
-        lines += [
-            f"{what}: {row}" + (f" ({count} times)" if count > 1 else "") for row, count in listed[:most]
-        ]
+        lines += [f"{what}: {row}" + (f" ({count} times)" if count > 1 else "") for row, count in listed[:most]]
         if len(listed) > most:
             lines.append(f"{what}: and {len(listed) - most} other rows")
     return lines

@@ -50,9 +50,7 @@ class Topics:
         self.path = path
         self._limits = limits
 
-    def source(
-        self, topic: str, *, changelog: bool = False, dead_letters: str | None = None
-    ) -> JournalSource:
+    def source(self, topic: str, *, changelog: bool = False, dead_letters: str | None = None) -> JournalSource:
         if dead_letters is not None:
             self.sink(dead_letters)
         return journal.source(
@@ -210,9 +208,7 @@ def results(job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> dic
         own.conf.set(name, setting)
     # The user's own plan, not the optimised one: the rules are judged, too.
     plan = replace(job.plan(), sinks=job._sinks)
-    found: dict[int, dict[str, Rows]] = {
-        epoch: {sink.name: Counter() for sink in job._sinks} for epoch in epochs
-    }
+    found: dict[int, dict[str, Rows]] = {epoch: {sink.name: Counter() for sink in job._sinks} for epoch in epochs}
     at_once = max(1, FRAMES // len(job._sinks))
     listed = list(epochs)
     for start in range(0, len(listed), at_once):

@@ -65,6 +65,8 @@ def accumulators(node: Aggregate, part: Figure, type_: DataType) -> list[Accumul
 
 def summed(node: Aggregate, part: Figure, type_: DataType, value: str, count: str) -> Accumulator:
     exact = decimal(type_)
+    if node.input.append_only and (whole(type_) or floating(type_)):
+        return Accumulator("plain_sum", (f"CAST({value} AS {'BIGINT' if whole(type_) else 'DOUBLE'}) * `_w`",))
     if whole(type_):
         return Accumulator("sum_long", (f"coalesce(CAST({value} AS BIGINT), 0L) * `_w`", count))
     if floating(type_):

@@ -1,0 +1,56 @@
+"""What the command line says of the jobs in a file, over what the file itself says.
+
+`millstream run` and `millstream explain` execute the file inside `commanded`; a job looks here when it is
+made and when it is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from millstream.plan.modes import Mode
+
+if TYPE_CHECKING:
+    from millstream.api.job import Job
+
+
+class NotToRun(BaseException):
+    """The file has come to running a job that is only to be explained. No Exception: no file may catch it."""
+
+
+@dataclass
+class Command:
+    mode: Mode | None = None
+    checkpoint: str | None = None
+    explain: bool = False
+    jobs: list[Job] = field(default_factory=list)
+    """Those that the file made, in order."""
+    started: bool = False
+    """Whether the file ran one of them itself."""
+
+    def start(self, job: Job, mode: Mode | None) -> Mode | None:
+        """The mode to start in. Its checkpoint was set when it was made."""
+        if self.explain:
+            raise NotToRun
+        self.started = True
+        return self.mode or mode
+
+
+_CURRENT: ContextVar[Command | None] = ContextVar("command", default=None)
+
+
+def current() -> Command | None:
+    return _CURRENT.get()
+
+
+@contextmanager
+def commanded(command: Command) -> Iterator[Command]:
+    token = _CURRENT.set(command)
+    try:
+        yield command
+    finally:
+        _CURRENT.reset(token)

@@ -1,0 +1,69 @@
+"""`millstream run`: the job in a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from millstream.api.command import Command
+from millstream.api.job import Job
+from millstream.cli import verbose
+from millstream.cli.jobfile import execute, the_job
+from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
+from millstream.runtime.states import State
+
+MODES = ("batch", "micro-batch", "available-now", "real-time")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--mode", type=click.Choice(MODES), help="Otherwise the file's own, or real-time.")
+@click.option("--every", metavar="TIME", help="How long an epoch lasts: 200ms, 5s.")
+@click.option("--checkpoint", metavar="DIR", help="Where the job keeps its progress and state.")
+@verbose.option
+def run(file: Path, mode: str | None, every: str | None, checkpoint: str | None) -> None:
+    """Run the job in FILE until its input ends or Ctrl-C.
+
+    If FILE calls run() on a job itself, that is it, in the mode given here if one is. Otherwise the one job
+    that it makes is run.
+    """
+    command = Command(mode=chosen(mode, every), checkpoint=checkpoint)
+    try:
+        execute(file, command)
+        if not command.started:
+            follow(the_job(file, command), command.mode or real_time())
+    except KeyboardInterrupt:  # while Spark was starting: a running job is stopped, and ends well
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+
+
+def chosen(mode: str | None, every: str | None) -> Mode | None:
+    if every is not None and mode in ("batch", "available-now"):
+        raise click.UsageError(f"--every has no meaning with --mode {mode}.")
+    match mode:
+        case "batch":
+            return batch()
+        case "available-now":
+            return available_now()
+        case "micro-batch":
+            return micro_batch(every) if every else micro_batch()
+        case _ if every:
+            return real_time(every)
+        case _:
+            return real_time() if mode else None
+
+
+def follow(job: Job, mode: Mode) -> None:
+    """Says on stderr when it runs and how it ended."""
+    click.echo(f"{job.name}: starting", err=True)
+    run = job.start(mode)
+    if run.state is State.RUNNING:
+        click.echo(f"{job.name}: running, Ctrl-C stops it; checkpoint {job.checkpoint}", err=True)
+    run.wait()
+    if run.state is State.STOPPED and sys.stderr.isatty():
+        click.echo(err=True)  # behind the terminal's ^C
+    progress = run.progress()
+    after = f" after epoch {progress.epoch}" if progress else ""
+    click.echo(f"{job.name}: {run.state.value}{after}", err=True)

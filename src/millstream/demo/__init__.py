@@ -1,0 +1,1 @@
+"""The demo: likes stream in, matches stream out, and at its end a batch run says whether they are right."""

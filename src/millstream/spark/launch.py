@@ -1,0 +1,97 @@
+"""Starting Spark's JVM: its log goes to a file, and Ctrl-C stays ours.
+
+Spark, log4j and the JVM itself all write to the JVM's stderr. A user's terminal is for the user, so for
+sessions that Millstream makes, stderr is a file: `$MILLSTREAM_LOG`, or a temporary one that is deleted at the
+end if nobody was told of it. With `MILLSTREAM_VERBOSE=1` it is the terminal after all.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+
+from millstream.errors import MillstreamError
+
+
+class Log:
+    """Where the JVM's stderr goes; None as long as it goes to the terminal."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self._temporary = False
+
+    def open(self) -> int | None:
+        """The file, to be written to; None: the terminal."""
+        if os.environ.get("MILLSTREAM_VERBOSE", "") not in ("", "0"):
+            return None
+        named = os.environ.get("MILLSTREAM_LOG")
+        if named:
+            self.path = Path(named).expanduser().resolve()
+            return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        file, name = tempfile.mkstemp(prefix="millstream-", suffix=".log")
+        self.path, self._temporary = Path(name), True
+        atexit.register(self._remove)
+        return file
+
+    def keep(self) -> Path | None:
+        """The file, for somebody who will look at it: from now on it stays."""
+        self._temporary = False
+        return self.path
+
+    def _remove(self) -> None:
+        if self._temporary and self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+LOG = Log()
+"""Of this process's one JVM."""
+
+
+def launch(settings: dict[str, str]) -> None:
+    """Starts the JVM, if there is none yet."""
+    if SparkContext._gateway is not None:
+        return
+    file = LOG.open()
+    try:
+        gateway = launch_gateway(SparkConf().setAll(list(settings.items())), {"stderr": file})
+    except (PySparkRuntimeError, OSError) as error:
+        raise did_not_start() from error
+    finally:
+        if file is not None:
+            os.close(file)
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def did_not_start() -> MillstreamError:
+    said = LOG.path.read_text(errors="replace").split("\n") if LOG.path else []
+    first = next((line.strip() for line in said if line.strip() and not line.startswith("WARNING")), None)
+    return MillstreamError(
+        "MS-SETUP-003",
+        "Spark's Java process did not start.",
+        found=first,
+        hint="it needs Java 17 or newer, as java on the PATH or in JAVA_HOME",
+    )
+
+
+@contextmanager
+def own_interrupts() -> Iterator[None]:
+    """Spark's Python side answers Ctrl-C by cancelling all its tasks, which makes a running query fail
+    instead of stop. Whoever handled Ctrl-C before goes on doing so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

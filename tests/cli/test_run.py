@@ -1,0 +1,107 @@
+"""`millstream run`, with Spark: batch, and real time ended by Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from millstream import journal
+from millstream.api.command import Command, commanded
+from millstream.api.job import Job
+from millstream.plan.modes import Batch, Mode, RealTime
+from millstream.runtime.run import Run
+
+MATCHES = Path(__file__).parents[2] / "examples" / "matches.py"
+LIKES = (
+    {"liker": "ann", "liked": "bob", "at": "2026-01-01T12:00:00Z"},
+    {"liker": "bob", "liked": "cyd", "at": "2026-01-01T12:00:01Z"},
+    {"liker": "bob", "liked": "ann", "at": "2026-01-01T12:00:05Z"},
+)
+MATCH = {"liker": "ann", "liked": "bob", "at": "2026-01-01T12:00:05.000000Z"}
+
+
+@pytest.fixture
+def topics(tmp_path: Path) -> Path:
+    path = tmp_path / "journal"
+    for topic in ("likes", "matches"):
+        journal.create(path, topic)
+    return path
+
+
+def send(path: Path) -> None:
+    with journal.producer(path, "likes") as likes:
+        for like in LIKES:
+            likes.send(json.dumps(like))
+
+
+@pytest.mark.slow
+def test_the_example_in_batch(cli, topics: Path) -> None:
+    send(topics)
+    done = cli("run", str(MATCHES), "--mode", "batch")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "matches: starting\nmatches: finished\n"  # and not a word of Spark's
+    assert [record.json() for record in journal.read(topics, "matches")] == [MATCH]
+
+
+@pytest.mark.slow
+def test_the_example_in_real_time_until_interrupted(started, topics: Path, tmp_path: Path) -> None:
+    process = started("run", str(MATCHES), "--every", "1s", "--checkpoint", "progress")
+    assert process.stderr.readline() == "matches: starting\n"
+    assert process.stderr.readline() == "matches: running, Ctrl-C stops it; checkpoint progress\n"
+    send(topics)
+    with journal.Reader(topics, "matches") as matches:
+        assert [match.json() for match in matches.poll(timeout=120)] == [MATCH]
+    process.send_signal(signal.SIGINT)
+    out, rest = process.communicate(timeout=120)
+    assert rest.startswith("matches: stopped after epoch ")
+    assert (len(rest.splitlines()), out, process.returncode) == (1, "", 0)
+    assert (tmp_path / "progress" / "millstream.json").exists()
+
+
+@pytest.mark.slow
+def test_a_failure_of_the_job_is_told_without_a_trace(cli, topics: Path) -> None:
+    with journal.producer(topics, "likes") as likes:
+        likes.send("not JSON")
+    done = cli("run", str(MATCHES), "--mode", "batch")
+    assert done.returncode == 1
+    first, second, *_ = done.stderr.splitlines()
+    assert first == "matches: starting"
+    assert second.startswith("MS-")
+    assert "Traceback" not in done.stderr
+    assert "\tat " not in done.stderr
+
+
+def test_without_java(cli, topics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/no/java/here")
+    done = cli("run", str(MATCHES), "--mode", "batch")
+    assert done.returncode == 1
+    first, second, found, hint = done.stderr.splitlines()
+    assert (first, second) == ("matches: starting", "MS-SETUP-003: Spark's Java process did not start.")
+    assert "/no/java/here/bin/java" in found
+    assert hint == "  hint:  it needs Java 17 or newer, as java on the PATH or in JAVA_HOME"
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "expected"),
+    [
+        (None, None, RealTime(5000)),
+        (None, Batch(), Batch()),
+        (RealTime(1), None, RealTime(1)),
+        (RealTime(1), Batch(), RealTime(1)),
+    ],
+)
+def test_the_command_line_goes_before_the_file(
+    said: Mode | None, given: Mode | None, expected: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(Run, "begin", lambda job, plan, mode, checkpoint, *rest: begun.append((mode, checkpoint)))
+    with commanded(Command(mode=said, checkpoint="there")) as order:
+        job = Job("copy")
+        likes = job.stream(journal.source("likes"), schema="liker STRING")
+        likes.to(journal.sink("copies"))
+        job.start(given)
+    assert begun == [(expected, "there")]
+    assert (order.started, order.jobs) == (True, [job])
