@@ -6,11 +6,14 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError, did_you_mean
-from millstream.journal.topics import open_topic
 from millstream.plan.connectors import Format, OnError, Reader, WriteMode
 from millstream.plan.errors import here
+
+if TYPE_CHECKING:
+    from millstream.journal.topics import Topic
 
 Starting = str | dict[int, int]
 
@@ -22,6 +25,13 @@ def default_path() -> str:
 def absolute(path: str) -> str:
     """A folder of this machine by its full path; other file systems as they are."""
     return path if "://" in path else str(Path(path).expanduser().resolve())
+
+
+def opened(path: str, topic: str) -> Topic:
+    # Not at the top: `millstream.journal` offers what stands here, and whoever is imported first needs the other.
+    from millstream.journal.topics import open_topic
+
+    return open_topic(path, topic)
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ class JournalSource:
         return JournalSink(self.dead_letter_topic, self.path) if self.dead_letter_topic else None
 
     def partitions(self) -> int:
-        return open_topic(self.path, self.topic).partitions
+        return opened(self.path, self.topic).partitions
 
     def reader(self) -> Reader:
         options = {"path": self.path, "topic": self.topic, "starting": self.starting}
@@ -84,7 +94,7 @@ class JournalSink:
         return "exactly once (two phases)"
 
     def check(self) -> None:
-        open_topic(self.path, self.topic)
+        opened(self.path, self.topic)
 
     def writer(self) -> dict[str, str]:
         return {"kind": "journal", "path": self.path, "topic": self.topic}
