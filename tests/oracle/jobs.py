@@ -217,6 +217,17 @@ def joins(job: ms.Job, topics: Topics) -> None:
     ).to(topics.sink("self"))
 
 
+@job(facts=120, more=80, items=250)
+def hot_keys(job: ms.Job, topics: Topics) -> None:
+    """Far more rows of one key, on both sides, than are kept in line; then deleted down to few."""
+    stream, more, table = facts(job, topics), facts(job, topics, "more"), items(job, topics)
+    near = "a.c = b.c AND abs(a.v - b.v) < 4"
+    chosen = {"c": "a.c", "v": "a.v", "w": "b.v"}
+    stream.as_("a").join(more.as_("b"), on=near).select(**chosen).to(topics.sink("streams"))
+    stream.as_("a").join(table.as_("b"), on=near).select(**chosen).to(topics.sink("stream_table", changelog=True))
+    table.as_("a").join(table.as_("b"), on=near).select(**chosen).to(topics.sink("self", changelog=True))
+
+
 @job(facts=60, items=120)
 def key_types(job: ms.Job, topics: Topics) -> None:
     stream, table = facts(job, topics).as_("a"), items(job, topics).as_("b")
