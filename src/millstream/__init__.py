@@ -3,7 +3,7 @@
 from millstream.api.job import Job
 from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream, Table
 from millstream.errors import Location, MillstreamError
-from millstream.plan.modes import available_now, batch, micro_batch, real_time
+from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
 
 __all__ = [
     "GroupedTable",
@@ -11,6 +11,7 @@ __all__ = [
     "KeyedStream",
     "Location",
     "MillstreamError",
+    "Mode",
     "Relation",
     "Stream",
     "Table",

@@ -74,6 +74,11 @@ class Run:
             return None
         return Progress.read(report if isinstance(report, dict) else json.loads(report.json))
 
+    def skipped(self) -> dict[str, int]:
+        """For each source that skips records it cannot read, how many they were so far."""
+        sources = [source.name for source in self._plan.sources if source.options.on_error == "skip"]
+        return {name: self._query.skipped(name) for name in sources} if self._query else {}
+
     def poll(self, seconds: float) -> bool:
         """Waits so long for the end; whether it came. A failure is raised."""
         if self._query is None or self._life.over:

@@ -37,6 +37,10 @@ class Query:
     def stop(self) -> None:
         self.query.stop()
 
+    def skipped(self, source: str) -> int:
+        jvm: Any = self._spark._jvm
+        return int(jvm.millstream.decode.Decode.skipped(source))
+
     def close(self) -> None:
         """Publication before the locks: nobody else may write in between."""
         self._publisher.close()
