@@ -69,7 +69,7 @@ class Process:
         self.log = (folder / "log.txt").open("ab")
         command = [sys.executable, str(script), str(folder / "journal"), str(folder / "checkpoint"), mode]
         self.process = subprocess.Popen(
-            command, env=environment, stdout=self.log, stderr=self.log, start_new_session=True
+            command, env={**os.environ, **told}, stdout=self.log, stderr=self.log, start_new_session=True
         )
 
     def kill(self) -> None:
