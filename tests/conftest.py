@@ -34,6 +34,6 @@ QUICK = {
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """With a task slot for every task of a job in real time."""
-    made = session.make(slots=8, parallelism=2, extra=QUICK)
+    made = session.make(slots=12, parallelism=2, extra=QUICK)
     yield made
     made.stop()

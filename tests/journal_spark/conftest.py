@@ -1,11 +1,10 @@
-"""One Spark per test module, with the kernels' jar."""
+"""The shared Spark, set up for the journal's tests, and the kernels' jar."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
 import types
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,15 +38,29 @@ def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fresh
 
 
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.stateStore.providerClass": f"{STATE}.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.realTimeMode.minBatchDuration": "500ms",
+    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
+    "spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": "millstream.faults.FaultyCheckpoints",
+}
+
+
 @pytest.fixture(scope="module")
-def spark(jar: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    session = make_session(jar, tmp_path_factory.mktemp("warehouse"))
-    yield session
-    session.stop()
+def spark(spark: SparkSession) -> SparkSession:
+    """A session of its own in the Spark that all tests share."""
+    session = spark.newSession()
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    return session
 
 
 def make_session(jar: Path, scratch: Path) -> SparkSession:
-    session = (
+    """For a process of its own."""
+    builder = (
         SparkSession.builder.master("local[4]")
         .appName("journal")
         .config("spark.jars", str(jar))
@@ -55,14 +68,9 @@ def make_session(jar: Path, scratch: Path) -> SparkSession:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.warehouse.dir", str(scratch))
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.streaming.stateStore.providerClass", f"{STATE}.RocksDBStateStoreProvider")
-        .config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
-        .config("spark.sql.streaming.realTimeMode.minBatchDuration", "500ms")
-        .config("spark.sql.streaming.realTimeMode.allowlistCheck", "false")
-        .config("spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled", "false")
-        .config("spark.sql.streaming.checkpointFileManagerClass", "millstream.faults.FaultyCheckpoints")
-        .getOrCreate()
     )
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session

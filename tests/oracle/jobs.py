@@ -152,6 +152,8 @@ def float_keys(job: ms.Job, topics: Topics) -> None:
     table.group_by(f="CAST(d AS FLOAT)").agg(n="count(*)", v="min(v)").to(topics.sink("tabled", changelog=True))
     # v * 0 is -0.0 for half of the rows, d - d is NaN for some.
     stream.group_by("c", z="v * 0D", n="d - d").agg(m="count(*)").to(topics.sink("zeros", changelog=True))
+    table.group_by("k").agg(low="min(v * 0D)", high="max(v * 0D)", n="count(*)").to(topics.sink("extremes"))
+    table.select("c", "k", z="v * 0D + l").group_by("k").agg(low="min(z)", high="max(z)").to(topics.sink("few"))
     stream.where("s = 'w1'").as_("a").join(table.as_("b"), on="a.c = b.c AND a.v * 0D = b.v * CAST(0 AS FLOAT)").select(
         "a.v", w="b.v"
     ).to(topics.sink("zeros_joined", changelog=True))

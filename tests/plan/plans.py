@@ -54,7 +54,10 @@ def stateless(job: ms.Job) -> None:
 
 @plan
 def several_operators_in_a_stage(job: ms.Job) -> None:
-    rows, people = orders(job), job.table(journal.source("people", changelog=True), "id INT, name STRING", key="id")
+    rows, people = (
+        orders(job),
+        job.table(journal.source("people", changelog=True), "id INT, name STRING", key="id"),
+    )
     rows.group_by("customer").agg(n="count(*)", total="sum(price)").to(journal.sink("totals"))
     rows.group_by(cheap="price < 10").agg(n="count(*)", least="min(price)").to(journal.sink("cheap"))
     rows.as_("o").join(people.as_("p"), on="o.customer = p.id").select("o.id", "p.name").to(

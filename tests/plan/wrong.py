@@ -14,7 +14,8 @@ ALL: dict[str, Callable[[], Any]] = {}
 def wrong(fill: Callable[..., Any]) -> None:
     def build() -> Any:
         return fill(
-            ms.Job("shop"), *(PIECES[name] for name in fill.__code__.co_varnames[1 : fill.__code__.co_argcount])
+            ms.Job("shop"),
+            *(PIECES[name] for name in fill.__code__.co_varnames[1 : fill.__code__.co_argcount]),
         )
 
     ALL[fill.__name__] = build
@@ -330,6 +331,16 @@ def a_table_to_a_sink_that_only_appends(job, customers):
 @wrong
 def upserts_without_a_key(job, customers):
     customers(job).select("name").to(journal.sink("out"))
+
+
+@wrong
+def upserts_by_another_key(job, customers):
+    customers(job).to(journal.sink("out", key="name"))
+
+
+@wrong
+def a_record_key_that_is_no_column(job, orders):
+    orders(job).to(journal.sink("out", key="costumer"))
 
 
 @wrong

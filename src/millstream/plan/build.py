@@ -307,4 +307,18 @@ def write_mode(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, 
             found=labels(input.columns),
             hint='keep the key columns in select(), or write changelog=True: every change with an "op" column',
         )
+    check_record_key(input, options, chosen, step)
     return chosen
+
+
+def check_record_key(input: nodes.Node, options: SinkOptions, mode: WriteMode, step: Step) -> None:
+    """Upserts by anything but the table's key would overwrite other rows, and leave old ones behind."""
+    by = [known(name, [column.name for column in input.columns], step) for name in options.key]
+    names = [column.name for name in input.key or () for column in input.columns if column.field == name]
+    if mode == "upsert" and by and set(by) != set(names):
+        raise step.error(
+            "MS-SINK-006",
+            f"writes upserts by {', '.join(by)}, but that is not what tells its rows apart.",
+            found="its key: " + ", ".join(names),
+            hint='leave out key=, or write changelog=True: every change with an "op" column',
+        )

@@ -135,7 +135,7 @@ def changelog(
         out.append(Edit(op, changed, tuple(key)))
 
     while len(out) < count:
-        if live and random.random() < (0.15 if len(out) < count / 2 else 0.75):
+        if live and random.random() < (0.15 if len(out) < count / 2 else 0.8):
             edit("delete", random.choice(live))
             continue
         again = bool(live) and not key and random.random() < doubles

@@ -13,7 +13,7 @@ from millstream.plan.aggregates import Figure
 from millstream.plan.expressions import Expr, field
 from millstream.plan.nodes import Aggregate
 from millstream.spark.lower.ports import Shape, Unpacked
-from millstream.spark.lower.types import decimal, floating, types_of, whole
+from millstream.spark.lower.types import as_key, decimal, floating, types_of, whole
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def accumulators(node: Aggregate, part: Figure, type_: DataType) -> list[Accumul
         return [Accumulator("count", (count,))]
     if part.function in ("min", "max"):
         kind = part.function if node.input.append_only else f"{part.function}_retractable"
-        return [Accumulator(kind, (value,))]
+        return [Accumulator(kind, (as_key(value, type_),))]
     total = summed(node, part, type_, value, count)
     return [total, Accumulator("count", (count,))] if part.function == "avg" else [total]
 

@@ -59,8 +59,12 @@ def record(sink: Sink) -> tuple[str, str]:
 
 def record_key(sink: Sink) -> str:
     fields = sink.options.key or (sink.input.key or () if sink.mode != "append" else ())
-    named = [(column.name, field(column.field)) for column in sink.columns]
-    chosen = [part for part in named if part[0] in fields or part[1].strip("`") in fields]
+    wanted = {name.lower() for name in fields}
+    chosen = [
+        (column.name, field(column.field))
+        for column in sink.columns
+        if column.name.lower() in wanted or column.field.lower() in wanted
+    ]
     return to_json(chosen) if chosen else "NULL"
 
 

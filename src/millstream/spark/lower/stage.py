@@ -14,7 +14,7 @@ from millstream.planner.stages import JobPlan, Operator, Pass, Port, Producer, R
 from millstream.spark.lower import aggregate, collapse, join, latest
 from millstream.spark.lower.ports import Shape, Unpacked
 from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
-from millstream.spark.lower.types import sql_type, types_of
+from millstream.spark.lower.types import as_key, sql_type, types_of
 
 BUCKETS = 64
 """Rows that only ride through are spread by their hash over so many groups per task set."""
@@ -160,7 +160,8 @@ class Layout:
         keys = ["NULL"] * len(self.slots)
         for slot, key in zip(self.places[port.operator], shape.keys, strict=True):
             keys[slot] = key
-        slots = [Cell(f"_k{i}", sql, type_) for i, (sql, type_) in enumerate(zip(keys, self.slots, strict=True))]
+        typed = enumerate(zip(keys, self.slots, strict=True))
+        slots = [Cell(f"_k{i}", as_key(sql, type_), type_) for i, (sql, type_) in typed]
         payloads = [Cell(f"_p{i}", self.payload(other, port), self.type(other)) for i, other in enumerate(self.ports)]
         weight = Cell("_w", "`_w`", LongType())
         return [

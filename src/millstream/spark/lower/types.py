@@ -46,6 +46,14 @@ def cast(sql: str, type_: DataType) -> str:
     return f"CAST({sql} AS {sql_type(type_)})"
 
 
+def as_key(sql: str, type_: DataType) -> str:
+    """The value in the one form that kernels compare by its bytes: NaN is one value, and so are the two zeros."""
+    if not floating(type_):
+        return sql
+    value, nan, zero = cast(sql, type_), cast("'NaN'", type_), cast("0", type_)
+    return f"CASE WHEN isnan({value}) THEN {nan} ELSE {value} + {zero} END"
+
+
 def sql_type(type_: DataType) -> str:
     """The type as SQL, with field names quoted: a join's fields have dots in them."""
     if isinstance(type_, StructType):
