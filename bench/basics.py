@@ -78,7 +78,9 @@ class Bench:
 
     def by_pyspark(self, case: Case) -> Cost:
         checkpoint, topic = self.fresh()
-        sinks = [{"name": "out", "kind": "journal", "writer": "bench", "path": self.path, "topic": topic, "mode": "append"}]
+        sinks = [
+            {"name": "out", "kind": "journal", "writer": "bench", "path": self.path, "topic": topic, "mode": "append"}
+        ]
 
         def work() -> None:
             key = "to_json(struct(k))" if case.name == "aggregate" else "NULL"

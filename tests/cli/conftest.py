@@ -26,9 +26,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def started(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def started(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts `millstream …` in a folder of the test's own; it is gone when the test ends."""
     processes: list[subprocess.Popen[str]] = []
 

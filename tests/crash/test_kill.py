@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -130,12 +130,12 @@ def found(path: Path) -> tuple[Counter[tuple[object, ...]], dict[str, tuple[int,
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(tmp_path: Path) -> Path:
     path = tmp_path / "journal"
     journal.create(path, "likes", 2)
     journal.create(path, "matches", 2)
     journal.create(path, "popular", 1)
-    yield tmp_path
+    return tmp_path
 
 
 def finish(folder: Path, mode: str, likes: list[tuple[str, str, int]]) -> None:

@@ -169,9 +169,7 @@ def test_a_broken_pipe_ends_quietly(tmp_path, python):
         for i in range(20_000):
             out.send({"n": i, "text": "x" * 100})
     reader = python(MAIN, "journal", "read", "t")
-    head = subprocess.run(
-        ["head", "-n", "1"], stdin=reader.stdout, capture_output=True, text=True, check=True
-    )
+    head = subprocess.run(["head", "-n", "1"], stdin=reader.stdout, capture_output=True, text=True, check=True)
     assert json.loads(head.stdout)["n"] == 0
     reader.stdout.close()
     assert reader.wait() == 0

@@ -133,9 +133,7 @@ def test_what_an_fsync_lost_is_written_again(disk, monkeypatch):
         refused(out.flush)
         written: list[bytes] = []
         real = os.pwrite
-        monkeypatch.setattr(
-            os, "pwrite", lambda fd, data, at: written.append(bytes(data)) or real(fd, data, at)
-        )
+        monkeypatch.setattr(os, "pwrite", lambda fd, data, at: written.append(bytes(data)) or real(fd, data, at))
         out.flush()
         assert written == [fmt.encode(0, None, b"b")]
         out.flush()

@@ -190,9 +190,7 @@ def test_a_torn_published_segment_is_corrupt(disk):
 def test_describe_tells_prepared_epochs(disk):
     files = [{"partition": 0, "name": "x", "records": n} for n in (5, 7)]
     prepared = disk.path / "t" / "prepared"
-    (prepared / "job_1.out-000000000007.json").write_text(
-        json.dumps({"format": 1, "epoch": 7, "files": files})
-    )
+    (prepared / "job_1.out-000000000007.json").write_text(json.dumps({"format": 1, "epoch": 7, "files": files}))
     (prepared / "job_1.out-000000000008.json.tmp").write_text("{")
     assert journal.describe(disk.path, "t").prepared == (journal.PreparedEpoch("job_1.out", 7, 12),)
 

@@ -134,9 +134,7 @@ def test_threads_share_a_producer(disk):
 def test_what_was_flushed_survives_kills_while_others_read(disk, python):
     seen: list[journal.Record] = []
     stop = threading.Event()
-    reading = threading.Thread(
-        target=lambda: seen.extend(journal.read(disk.path, "t", follow=True, stop=stop))
-    )
+    reading = threading.Thread(target=lambda: seen.extend(journal.read(disk.path, "t", follow=True, stop=stop)))
     reading.start()
     acknowledged = []
     for run in range(8):

@@ -7,9 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from conftest import make_session
 from pyspark.sql import DataFrame, SparkSession
 from sink_run import recovered, sink, start, stream
+
+from conftest import make_session
 
 ROWS = 200
 

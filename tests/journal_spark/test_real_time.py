@@ -86,9 +86,7 @@ def test_rows_are_seen_at_once_and_committed_once(
 
 
 def test_it_goes_on_where_it_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    segment = write_segment(
-        make_topic(tmp_path, "in") / "0", 0, [Record(b"k", str(i).encode()) for i in range(100)]
-    )
+    segment = write_segment(make_topic(tmp_path, "in") / "0", 0, [Record(b"k", str(i).encode()) for i in range(100)])
     make_topic(tmp_path, "out")
     sinks = json.dumps([sink(tmp_path, "out")])
     df = stream(spark, tmp_path, "in").selectExpr("0 sink", "key", "value", "1L w")
@@ -110,18 +108,13 @@ def test_a_delete_that_comes_alone_is_not_held_back(spark: SparkSession, tmp_pat
     segment = write_segment(make_topic(tmp_path, "in") / "0", 0, [])
     out = make_topic(tmp_path, "out")
     sinks = json.dumps([sink(tmp_path, "out", "upsert")])
-    df = stream(spark, tmp_path, "in").selectExpr(
-        "0 sink", "key", "value", "CAST(CAST(value AS STRING) AS BIGINT) w"
-    )
+    df = stream(spark, tmp_path, "in").selectExpr("0 sink", "key", "value", "CAST(CAST(value AS STRING) AS BIGINT) w")
     with recovered(spark, sinks, tmp_path / "c"):
         query = start(df, sinks, tmp_path / "c", realTime="10 seconds")
 
         def uncommitted() -> list[tuple[bytes | None, bytes | None]]:
             return [
-                (r.key, r.value)
-                for path in out.glob("0/open/*.seg")
-                if path.stat().st_size
-                for r in read_segment(path)
+                (r.key, r.value) for path in out.glob("0/open/*.seg") if path.stat().st_size for r in read_segment(path)
             ]
 
         append(segment, Record(b"a", b"1"))

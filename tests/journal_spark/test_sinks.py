@@ -19,9 +19,7 @@ def tagged(spark: SparkSession, rows: list[tuple[int, str | None, str | None, in
     return df.selectExpr("sink", "CAST(key AS BINARY) key", "CAST(value AS BINARY) value", "w")
 
 
-def write_batch(
-    spark: SparkSession, rows: list[tuple[int, str | None, str | None, int]], *sinks: Any
-) -> None:
+def write_batch(spark: SparkSession, rows: list[tuple[int, str | None, str | None, int]], *sinks: Any) -> None:
     writer = tagged(spark, rows).write.format("millstream-sinks").mode("append")
     writer.option("sinks", json.dumps(sinks)).save()
 

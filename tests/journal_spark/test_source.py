@@ -56,9 +56,7 @@ def test_segments_follow_each_other(spark: SparkSession, tmp_path: Path) -> None
     folder = make_topic(tmp_path, "t")
     write_segment(folder / "0", 0, rows(3))
     write_segment(folder / "0", 3, rows(2, 3))
-    (folder / "0" / "00000000000000000005-job-000000000000-00000.seg").write_bytes(
-        header() + frame(rows(1, 5)[0])
-    )
+    (folder / "0" / "00000000000000000005-job-000000000000-00000.seg").write_bytes(header() + frame(rows(1, 5)[0]))
     (folder / "0" / "open").mkdir()
     (folder / "0" / "open" / "job-000000000001-00000-7.seg").write_bytes(header() + frame(rows(1, 6)[0]))
     assert values(read(spark, tmp_path)) == names(6)
@@ -126,9 +124,7 @@ def test_a_topic_that_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
     make_topic(tmp_path, "matches")
     with pytest.raises(Exception, match="MS-JOURNAL-001") as error:
         read(spark, tmp_path, "x")
-    expected = (
-        f'MS-JOURNAL-001: topic "x" does not exist in journal {tmp_path}.\n  found: topics likes, matches'
-    )
+    expected = f'MS-JOURNAL-001: topic "x" does not exist in journal {tmp_path}.\n  found: topics likes, matches'
     assert expected in str(error.value)
     with pytest.raises(Exception, match="MS-JOURNAL-001"):
         read(spark, tmp_path / "nowhere", "x")

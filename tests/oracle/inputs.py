@@ -7,7 +7,7 @@ from random import Random
 
 import millstream as ms
 from millstream.testing import cases
-from millstream.testing.cases import Change, Column, doubles, decimals, lists, nullable, whole, words
+from millstream.testing.cases import Change, Column, decimals, doubles, lists, nullable, whole, words
 from millstream.testing.oracle import Topics
 
 CASES = 12

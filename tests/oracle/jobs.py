@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import millstream as ms
 from inputs import FACTS, accounts, facts, items, people
+
+import millstream as ms
 from millstream.testing.oracle import Topics
 
 
@@ -197,9 +198,9 @@ def joins(job: ms.Job, topics: Topics) -> None:
     """Every pair of kinds in one stage; residuals; keys of different types; hot keys with many rows on both sides."""
     stream, more, table = facts(job, topics), facts(job, topics, "more"), items(job, topics)
     persons, latest = people(job, topics), accounts(job, topics)
-    stream.as_("a").join(more.as_("b"), on="a.c = b.c AND a.k = b.l AND a.v < b.v").select(
-        "a.c", "a.v", w="b.v"
-    ).to(topics.sink("streams"))
+    stream.as_("a").join(more.as_("b"), on="a.c = b.c AND a.k = b.l AND a.v < b.v").select("a.c", "a.v", w="b.v").to(
+        topics.sink("streams")
+    )
     stream.as_("a").join(table.as_("b"), on="a.c = b.c AND a.s = b.s").select("a.c", "a.v", w="b.v").to(
         topics.sink("stream_table", changelog=True)
     )
@@ -233,8 +234,10 @@ def key_types(job: ms.Job, topics: Topics) -> None:
 def nested(job: ms.Job, topics: Topics) -> None:
     """Joins of joins, aggregates of joins and of aggregates; a node that several steps read; rows that pass levels."""
     stream, table, persons = facts(job, topics), items(job, topics), people(job, topics)
-    first = table.as_("t").join(persons.as_("p"), on="t.c = p.c AND t.k = p.k").select(
-        "t.c", "t.k", "t.v", "p.id", "p.name"
+    first = (
+        table.as_("t")
+        .join(persons.as_("p"), on="t.c = p.c AND t.k = p.k")
+        .select("t.c", "t.k", "t.v", "p.id", "p.name")
     )
     second = first.as_("f").join(stream.as_("s"), on="f.c = s.c AND f.v = s.v").select("f.c", "f.id", "s.v", "s.l")
     second.to(topics.sink("joined_twice", changelog=True))

@@ -54,9 +54,7 @@ def stateless(job: ms.Job) -> None:
 
 @plan
 def several_operators_in_a_stage(job: ms.Job) -> None:
-    rows, people = orders(job), job.table(
-        journal.source("people", changelog=True), "id INT, name STRING", key="id"
-    )
+    rows, people = orders(job), job.table(journal.source("people", changelog=True), "id INT, name STRING", key="id")
     rows.group_by("customer").agg(n="count(*)", total="sum(price)").to(journal.sink("totals"))
     rows.group_by(cheap="price < 10").agg(n="count(*)", least="min(price)").to(journal.sink("cheap"))
     rows.as_("o").join(people.as_("p"), on="o.customer = p.id").select("o.id", "p.name").to(
@@ -99,8 +97,8 @@ def union_with_itself(job: ms.Job) -> None:
 
 @plan
 def filters_below_a_join(job: ms.Job) -> None:
-    joined = orders(job).as_("o").join(
-        customers(job).as_("c"), on="o.customer = c.id AND o.price > 5 AND o.note <> c.name"
+    joined = (
+        orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id AND o.price > 5 AND o.note <> c.name")
     )
     joined.where("c.city = 'Rome' AND length(o.note) < c.age").select("o.id", "c.name").to(
         journal.sink("out", changelog=True)

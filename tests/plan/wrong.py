@@ -13,7 +13,9 @@ ALL: dict[str, Callable[[], Any]] = {}
 
 def wrong(fill: Callable[..., Any]) -> None:
     def build() -> Any:
-        return fill(ms.Job("shop"), *(PIECES[name] for name in fill.__code__.co_varnames[1 : fill.__code__.co_argcount]))
+        return fill(
+            ms.Job("shop"), *(PIECES[name] for name in fill.__code__.co_varnames[1 : fill.__code__.co_argcount])
+        )
 
     ALL[fill.__name__] = build
 

@@ -3,16 +3,16 @@ package millstream.faults;
 import java.io.IOException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import millstream.checkpoint.LocalCheckpoints;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
-import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager;
 
 /**
  * Spark's checkpoint files, with places to fail at: {@code offsets}, {@code commits} and {@code state}, each with
  * {@code .before} and {@code .after} the moment at which a file appears, and {@code state.during} its writing.
  */
-public final class FaultyCheckpoints extends FileContextBasedCheckpointFileManager {
+public final class FaultyCheckpoints extends LocalCheckpoints {
   private static final Pattern LOG = Pattern.compile(".*/(offsets|commits)/(\\d+)");
   private static final Pattern STATE =
       Pattern.compile(".*/(state)/.*?(\\d+)(?:_[^/]*)?\\.(?:changelog|zip|delta|snapshot)");

@@ -91,8 +91,10 @@ class Job:
         plan = self.plan()
         notes = {op: f"stage {i}" for i, stage in enumerate(plan.stages, 1) for op in stage.operators}
         shown: set[nodes.Node] = set()
-        lines = [f"job {self.name}: {count(len(plan.sources), 'source')}, {count(len(plan.stages), 'stage')}, "
-                 f"{count(len(plan.sinks), 'sink')}"]
+        lines = [
+            f"job {self.name}: {count(len(plan.sources), 'source')}, {count(len(plan.stages), 'stage')}, "
+            f"{count(len(plan.sinks), 'sink')}"
+        ]
         for sink in plan.sinks:
             lines += tree(sink, {op: note for op, note in notes.items() if not isinstance(op, Pass)}, shown)
         return "\n".join(lines)

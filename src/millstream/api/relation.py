@@ -122,7 +122,9 @@ def joined(left: Relation, right: Relation, on: str, how: str) -> Stream | Table
     other = left._other(right, "join")
     if how != "inner":
         step = Step("join", here())
-        raise step.error("MS-JOIN-004", f"cannot join {how!r}.", found="one of: inner", hint=did_you_mean(how, ["inner"]))
+        raise step.error(
+            "MS-JOIN-004", f"cannot join {how!r}.", found="one of: inner", hint=did_you_mean(how, ["inner"])
+        )
     node = build.join(left._node, other, on)
     return Stream(left._job, node) if node.append_only else Table(left._job, node)
 

@@ -21,13 +21,9 @@ def execute(file: Path, command: Command) -> None:
     try:
         source = file.read_bytes()
     except FileNotFoundError:
-        raise MillstreamError(
-            "MS-CLI-002", f"there is no file {file}.", found=f"searched in {Path.cwd()}"
-        ) from None
+        raise MillstreamError("MS-CLI-002", f"there is no file {file}.", found=f"searched in {Path.cwd()}") from None
     except IsADirectoryError:
-        raise MillstreamError(
-            "MS-CLI-002", f"{file} is a folder.", hint="name the file that has the job"
-        ) from None
+        raise MillstreamError("MS-CLI-002", f"{file} is a folder.", hint="name the file that has the job") from None
     module = types.ModuleType(f"job_{file.stem}")
     module.__file__ = str(file)
     sys.modules[module.__name__] = module

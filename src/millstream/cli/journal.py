@@ -63,9 +63,7 @@ def append(topic: str, path: str, key: str | None) -> None:
         raise refused
 
 
-def _append_lines(
-    out: log.Producer, stdin: BinaryIO, field: str | None
-) -> tuple[int, MillstreamError | None]:
+def _append_lines(out: log.Producer, stdin: BinaryIO, field: str | None) -> tuple[int, MillstreamError | None]:
     appended = 0
     for number, line in enumerate(_lines(stdin, out.flush), start=1):
         if not line.strip():
@@ -142,14 +140,10 @@ def _refused(message: str, line: bytes, why: str) -> MillstreamError:
     default="read_committed",
     show_default=True,
 )
-@click.option(
-    "--start", default="earliest", show_default=True, help="earliest, latest, 7, or 0:7,1:9 by partition."
-)
+@click.option("--start", default="earliest", show_default=True, help="earliest, latest, 7, or 0:7,1:9 by partition.")
 @click.option("--limit", type=click.IntRange(min=0), help="End after so many records.")
 @click.option("--meta", is_flag=True, help="Show partition, offset, timestamp, key and headers, too.")
-def read(
-    topic: str, path: str, follow: bool, isolation: Isolation, start: str, limit: int | None, meta: bool
-) -> None:
+def read(topic: str, path: str, follow: bool, isolation: Isolation, start: str, limit: int | None, meta: bool) -> None:
     """Read TOPIC as JSON lines."""
     place = _start(start, open_topic(path, topic).partitions)
     show = _with_meta if meta else _value_text
@@ -163,9 +157,7 @@ def read(
             pass
 
 
-def _print_all(
-    reader: log.Reader, follow: bool, limit: int | None, show: Callable[[log.Record], str]
-) -> None:
+def _print_all(reader: log.Reader, follow: bool, limit: int | None, show: Callable[[log.Record], str]) -> None:
     stdout = sys.stdout.buffer
     printed = 0
     while limit is None or printed < limit:

@@ -81,7 +81,5 @@ class Panels:
     def _put(self) -> None:
         """Drawn by the live display's own clock."""
         self._live.update(
-            view.panel(self._now, self._footer, self._live.console.width)
-            if self._now
-            else view.below(self._footer)
+            view.panel(self._now, self._footer, self._live.console.width) if self._now else view.below(self._footer)
         )

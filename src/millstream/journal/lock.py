@@ -17,9 +17,7 @@ from pathlib import Path
 from millstream.errors import MillstreamError
 from millstream.journal.segments import Partition
 
-_held: dict[
-    str, int
-] = {}  # lock file -> the process that holds it; a forked child inherits the dict, not the locks
+_held: dict[str, int] = {}  # lock file -> the process that holds it; a forked child inherits the dict, not the locks
 _guard = threading.Lock()
 _REFUSED = (errno.EACCES, errno.EAGAIN)
 _WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)

@@ -22,9 +22,7 @@ from millstream.journal.writer import PartitionWriter
 SEGMENT_BYTES = 64 * 1024 * 1024
 
 
-def producer(
-    path: JournalPath, topic: str, *, durable: bool = True, segment_bytes: int = SEGMENT_BYTES
-) -> Producer:
+def producer(path: JournalPath, topic: str, *, durable: bool = True, segment_bytes: int = SEGMENT_BYTES) -> Producer:
     """Opens a topic for writing. `durable=False` leaves it to the system when data reaches the disk."""
     return Producer(open_topic(path, topic), durable=durable, segment_bytes=segment_bytes)
 

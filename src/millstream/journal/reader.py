@@ -224,9 +224,7 @@ class _Cursor:
         if not self._next:
             return False
         if self._next[0].base != self.offset:
-            raise self._file.corrupt(
-                f"the segment ends here, and the next begins at offset {self._next[0].base}"
-            )
+            raise self._file.corrupt(f"the segment ends here, and the next begins at offset {self._next[0].base}")
         self._file.close()
         self._file = None
         return self._enter_next()

@@ -155,9 +155,7 @@ class SegmentFile:
 
     def _one_frame(self, act: Callable[[bytes], Decoded]) -> Tail:
         """The frame at `at` is larger than a chunk, incomplete or bad."""
-        for _ in range(
-            2
-        ):  # a bad one is read twice: a producer may just have cut a torn tail and written anew
+        for _ in range(2):  # a bad one is read twice: a producer may just have cut a torn tail and written anew
             left = max(0, self._size() - self.at)
             length = fmt.frame_length(self._bytes(min(left, fmt.FRAME_BYTES)))
             frame = self._bytes(left if length is None else min(left, length))

@@ -32,9 +32,7 @@ class Topic:
             raise MillstreamError(
                 "MS-JOURNAL-010",
                 f'topic "{self.name}" has no partition {number}.',
-                found="one partition, 0"
-                if self.partitions == 1
-                else f"partitions 0 to {self.partitions - 1}",
+                found="one partition, 0" if self.partitions == 1 else f"partitions 0 to {self.partitions - 1}",
             )
         return Partition(self.name, number, self.journal / self.name / str(number))
 

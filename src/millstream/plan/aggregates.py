@@ -9,7 +9,7 @@ from sqlglot import exp
 from millstream.plan.errors import Step
 from millstream.plan.expressions import Expr, render
 
-FUNCTIONS: dict[type[exp.Expression], str] = {
+FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "count",
     exp.Sum: "sum",
     exp.Avg: "avg",
@@ -34,7 +34,7 @@ class Result:
     sql: str
 
 
-def call(node: exp.Expression, step: Step) -> tuple[str, Expr | None]:
+def call(node: exp.Expr, step: Step) -> tuple[str, Expr | None]:
     """The function and argument of one aggregate call, or an error that says what cannot be kept up to date."""
     function = FUNCTIONS.get(type(node))
     if function is None or isinstance(node.this, exp.Distinct) or isinstance(node.parent, exp.Filter):
@@ -54,11 +54,11 @@ def call(node: exp.Expression, step: Step) -> tuple[str, Expr | None]:
     return function, Expr(render(argument))
 
 
-def shown(tree: exp.Expression) -> str:
+def shown(tree: exp.Expr) -> str:
     return Expr(render(tree)).shown
 
 
-def outside(tree: exp.Expression) -> list[exp.Column]:
+def outside(tree: exp.Expr) -> list[exp.Column]:
     """The columns that stand outside every aggregate call."""
     return [column for column in tree.find_all(exp.Column) if column.find_ancestor(exp.AggFunc) is None]
 
@@ -93,7 +93,7 @@ def split(
     return tuple(figures), tuple(results)
 
 
-def refuse_ungrouped(tree: exp.Expression, keys: tuple[Keyed, ...], step: Step) -> None:
+def refuse_ungrouped(tree: exp.Expr, keys: tuple[Keyed, ...], step: Step) -> None:
     grouped = [key.expr.tree for key in keys]
     for column in outside(tree):
         if column not in grouped:

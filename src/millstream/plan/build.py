@@ -7,7 +7,7 @@ from sqlglot import exp
 from millstream.errors import did_you_mean
 from millstream.plan import aggregates, nodes
 from millstream.plan.aggregates import Keyed
-from millstream.plan.columns import Column, Columns, labels
+from millstream.plan.columns import Column, Columns, labels, side_by_side
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, resolve, same, scalar, unknown
@@ -229,7 +229,7 @@ def join(left: nodes.Node, right: nodes.Node, on: str) -> nodes.Join:
 
 
 def joined(left: nodes.Node, right: nodes.Node) -> Columns:
-    return nodes.side_by_side(left.columns, right.columns)
+    return side_by_side(left.columns, right.columns)
 
 
 def apart(left: nodes.Node, right: nodes.Node, step: Step) -> Columns:
@@ -246,7 +246,7 @@ def apart(left: nodes.Node, right: nodes.Node, step: Step) -> Columns:
     return columns
 
 
-def conjuncts(tree: exp.Expression) -> list[exp.Expression]:
+def conjuncts(tree: exp.Expr) -> list[exp.Expr]:
     if isinstance(tree, exp.Paren):
         return conjuncts(tree.this)
     if isinstance(tree, exp.And):
@@ -255,7 +255,7 @@ def conjuncts(tree: exp.Expression) -> list[exp.Expression]:
 
 
 def equality(
-    part: exp.Expression, left: nodes.Node, right: nodes.Node, columns: Columns, step: Step
+    part: exp.Expr, left: nodes.Node, right: nodes.Node, columns: Columns, step: Step
 ) -> tuple[Expr, Expr] | None:
     """`l.x = r.y` as a pair of expressions, each over its own side; None for any other condition."""
     bound = bind(part, columns, step)

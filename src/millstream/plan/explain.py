@@ -47,7 +47,9 @@ def describe(node: Node) -> str:
     match node:
         case Source():
             kind = "upserts" if node.upserts else "changelog" if node.options.changelog else "append"
-            time = f", time {node.time}" + (f" up to {node.lateness} late" if node.lateness else "") if node.time else ""
+            time = (
+                f", time {node.time}" + (f" up to {node.lateness} late" if node.lateness else "") if node.time else ""
+            )
             return f"source {node.name}: {node.options.system} {node.options.label}, {kind}{time}"
         case Sink():
             return (

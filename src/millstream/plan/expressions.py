@@ -26,7 +26,7 @@ class Expr:
     sql: str
 
     @cached_property
-    def tree(self) -> exp.Expression:
+    def tree(self) -> exp.Expr:
         return parsed(self.sql)
 
     @property
@@ -51,13 +51,13 @@ class Expr:
 
 
 @lru_cache(maxsize=4096)
-def parsed(sql: str) -> exp.Expression:
+def parsed(sql: str) -> exp.Expr:
     tree = sqlglot.parse_one(sql, dialect=DIALECT)
-    assert isinstance(tree, exp.Expression)
+    assert isinstance(tree, exp.Expr)
     return tree
 
 
-def render(tree: exp.Expression) -> str:
+def render(tree: exp.Expr) -> str:
     return tree.sql(dialect=DIALECT)
 
 
@@ -66,7 +66,7 @@ def field(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def free_columns(tree: exp.Expression) -> list[exp.Column]:
+def free_columns(tree: exp.Expr) -> list[exp.Column]:
     """The columns of an expression, without the variables of its lambdas."""
     return [column for column in tree.find_all(exp.Column) if not bound_by_lambda(column)]
 
@@ -81,7 +81,7 @@ def bound_by_lambda(column: exp.Column) -> bool:
     return False
 
 
-def parse(sql: object, step: Step) -> exp.Expression:
+def parse(sql: object, step: Step) -> exp.Expr:
     """The user's text as a tree, or an error that shows where it breaks off."""
     if not isinstance(sql, str):
         raise step.error(
@@ -99,7 +99,7 @@ def parse(sql: object, step: Step) -> exp.Expression:
         raise step.error("MS-EXPR-007", f"uses OVER (…): {sql!r}.", hint="use group_by() and join() instead")
     if isinstance(tree, STATEMENTS):
         raise step.error("MS-EXPR-001", f"cannot read the expression {sql!r}.", found="a statement")
-    assert isinstance(tree, exp.Expression)
+    assert isinstance(tree, exp.Expr)
     return tree
 
 
@@ -108,7 +108,7 @@ def first_line(error: SqlglotError) -> str:
     return re.sub(r"<class '[\w.]*\.(\w+)'>", r"\1", line)
 
 
-def bind(tree: exp.Expression, columns: Columns, step: Step) -> Expr:
+def bind(tree: exp.Expr, columns: Columns, step: Step) -> Expr:
     """Replaces every column by the field that carries it."""
     tree = tree.copy()
     for column in free_columns(tree):
@@ -119,10 +119,10 @@ def bind(tree: exp.Expression, columns: Columns, step: Step) -> Expr:
     return Expr(render(tree))
 
 
-def field_access(column: exp.Column, columns: Columns, step: Step) -> exp.Expression:
+def field_access(column: exp.Column, columns: Columns, step: Step) -> exp.Expr:
     parts = [part.name for part in column.parts]
     found, rest = resolve(parts, columns, step)
-    bound: exp.Expression = exp.column(exp.to_identifier(found.field, quoted=True))
+    bound: exp.Expr = exp.column(exp.to_identifier(found.field, quoted=True))
     for part in rest:
         bound = exp.Dot(this=bound, expression=exp.to_identifier(part))
     return bound
@@ -161,7 +161,7 @@ def same(left: str | None, right: str) -> bool:
     return left is not None and left.lower() == right.lower()
 
 
-def refuse_aggregates(tree: exp.Expression, step: Step) -> None:
+def refuse_aggregates(tree: exp.Expr, step: Step) -> None:
     found = tree.find(exp.AggFunc)
     if found is not None:
         raise step.error(

@@ -1,6 +1,6 @@
 """Cuts a dataflow into levels: routers between them, one stage of stateful operators per level.
 
-    sources ─▶ router ─▶ stage 1 ─▶ router ─▶ stage 2 ─▶ … ─▶ router ─▶ sinks
+sources ─▶ router ─▶ stage 1 ─▶ router ─▶ stage 2 ─▶ … ─▶ router ─▶ sinks
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The checkpoint's folder: whose it is, and what its state belongs to.
 
-    <checkpoint>/millstream.json   job, identity, sources, operators with the shape of their state
-    <checkpoint>/spark/            offsets, commits and state, as Spark keeps them
+<checkpoint>/millstream.json   job, identity, sources, operators with the shape of their state
+<checkpoint>/spark/            offsets, commits and state, as Spark keeps them
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def open_checkpoint(folder: str, wanted: Fingerprint) -> Checkpoint:
         return create(path, wanted)
     saved = json.loads(about.read_text())
     if saved["format"] != FORMAT:
-        raise MillstreamError("MS-CHECKPOINT-004", f"the checkpoint {folder} has format {saved['format']}, not {FORMAT}.")
+        raise MillstreamError(
+            "MS-CHECKPOINT-004", f"the checkpoint {folder} has format {saved['format']}, not {FORMAT}."
+        )
     compare(folder, saved, wanted)
     return Checkpoint(path, saved["identity"])
 

@@ -13,6 +13,8 @@ from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.plan.nodes import Sink
 from millstream.spark.lower.job import Lowered
 
+FILES = "spark.sql.streaming.checkpointFileManagerClass"
+
 
 @dataclass(frozen=True)
 class Target:
@@ -45,7 +47,7 @@ class Query:
 def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target, spark: SparkSession) -> Query:
     listed = sinks_json(sinks, target)
     jvm: Any = spark._jvm
-    configure(spark, mode)
+    configure(spark, mode, target)
     locks = jvm.millstream.sink.Recovery.run(listed, target.checkpoint)
     try:
         publisher = jvm.millstream.sink.Publisher(listed, target.checkpoint)
@@ -77,9 +79,13 @@ def sinks_json(sinks: tuple[Sink, ...], target: Target) -> str:
     return json.dumps(listed)
 
 
-def configure(spark: SparkSession, mode: Mode) -> None:
-    """Settings of the mode, on the run's own session."""
+def configure(spark: SparkSession, mode: Mode, target: Target) -> None:
+    """Settings of the mode and of the checkpoint's place, on the run's own session."""
+    if "://" not in target.checkpoint and spark.conf.get(FILES, None) is None:
+        spark.conf.set(FILES, "millstream.checkpoint.LocalCheckpoints")
     if isinstance(mode, RealTime):
         # The allow-list knows Spark's own sinks only; that our plans fit real time is checked when they are made.
         spark.conf.set("spark.sql.streaming.realTimeMode.allowlistCheck", "false")
         spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1ms")
+        # A stateless query would log its offsets in the background, after the sinks were told that they are logged.
+        spark.conf.set("spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled", "false")

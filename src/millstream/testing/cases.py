@@ -82,7 +82,8 @@ def doubles(*, nulls: float = 0.0, special: float = 0.1, places: int = 3) -> Col
 
     def value(random: Random) -> float | str:
         if random.random() < special:
-            return random.choice(["NaN", "Infinity", "-Infinity", 0.0, -0.0])
+            odd: list[float | str] = ["NaN", "Infinity", "-Infinity", 0.0, -0.0]
+            return random.choice(odd)
         return round(random.uniform(-1000, 1000), places)
 
     return nullable(value, nulls)
@@ -107,9 +108,7 @@ def lists(element: Column, longest: int, *, nulls: float = 0.0) -> Column:
 # --- changes
 
 
-def stream(
-    random: Random, row: MakeRow, count: int, *, doubles: float = 0.1, broken: float = 0.0
-) -> list[Change]:
+def stream(random: Random, row: MakeRow, count: int, *, doubles: float = 0.1, broken: float = 0.0) -> list[Change]:
     """Facts; `doubles`: so often one that was there before; `broken`: so often a record that is none."""
     out: list[Change] = []
     for number in range(count):
@@ -147,9 +146,7 @@ def changelog(
     return out
 
 
-def upserts(
-    random: Random, row: MakeRow, key: Sequence[str], count: int, *, deletes: float = 0.25
-) -> list[Change]:
+def upserts(random: Random, row: MakeRow, key: Sequence[str], count: int, *, deletes: float = 0.25) -> list[Change]:
     """New rows, other rows under old keys, and tombstones, also of keys that are not there."""
     out: list[Change] = []
     for _ in range(count):

@@ -1,7 +1,7 @@
 """The oracle: what a job wrote, after every epoch, against the same job as plain batch SQL over the same input.
 
-    changes ─▶ journal topics ─▶ the job, in many epochs ─▶ its sinks, summed up per epoch ─┐
-                     └─▶ input up to each epoch's offsets ─▶ batch SQL, unoptimised plan ───┴─▶ must be equal
+changes ─▶ journal topics ─▶ the job, in many epochs ─▶ its sinks, summed up per epoch ─┐
+                 └─▶ input up to each epoch's offsets ─▶ batch SQL, unoptimised plan ───┴─▶ must be equal
 """
 
 from __future__ import annotations
@@ -188,7 +188,11 @@ def compare(trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkS
 def written(trial: Trial, sink: Sink, epochs: list[int]) -> dict[int, Rows]:
     """The rows of a sink after each epoch."""
     records = published(trial.journal, sink.options.label)
-    sums: dict[str, Appends | Changelog | Upserts] = {"append": Appends(), "changelog": Changelog(), "upsert": Upserts()}
+    sums: dict[str, Appends | Changelog | Upserts] = {
+        "append": Appends(),
+        "changelog": Changelog(),
+        "upsert": Upserts(),
+    }
     total = sums[sink.mode]
     found: dict[int, Rows] = {}
     for epoch in range(max(epochs) + 1):
@@ -204,9 +208,7 @@ def results(job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> dic
         own.conf.set(name, setting)
     # The user's own plan, not the optimised one: the rules are judged, too.
     plan = replace(job.plan(), sinks=job._sinks)
-    found: dict[int, dict[str, Rows]] = {
-        epoch: {sink.name: Counter() for sink in job._sinks} for epoch in epochs
-    }
+    found: dict[int, dict[str, Rows]] = {epoch: {sink.name: Counter() for sink in job._sinks} for epoch in epochs}
     at_once = max(1, FRAMES // len(job._sinks))
     listed = list(epochs)
     for start in range(0, len(listed), at_once):

@@ -141,7 +141,11 @@ def one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         hint = did_you_mean(str(value), allowed)
         raise MillstreamError(
-            "MS-JOURNAL-010", f"{what} cannot be {value!r}.", at=here(), found="one of: " + ", ".join(allowed), hint=hint
+            "MS-JOURNAL-010",
+            f"{what} cannot be {value!r}.",
+            at=here(),
+            found="one of: " + ", ".join(allowed),
+            hint=hint,
         )
 
 

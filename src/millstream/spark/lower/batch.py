@@ -7,12 +7,16 @@ from collections.abc import Callable
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Aggregate, Collapse, Join, Latest, Node, Sink, Source, Union
 from millstream.spark.lower import aggregate, join, latest
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.frames import hidden, steps
+
+CHECKED = """CASE WHEN `_n` < 0L
+  THEN raise_error('MS-STATE-001: a changelog takes back rows that it never added') ELSE `_n` END"""
 
 Endings = Callable[[Source], str | None]
 """Up to which offsets a source is read; None: all."""
@@ -43,7 +47,9 @@ class Batch:
             case Latest():
                 return weighed(latest.batch(node, self.rows(node.input)))
             case Union():
-                return reduce(DataFrame.unionAll, (self.plain(part) for part in node.parts)).selectExpr("1L AS `_w`", "*")
+                return reduce(DataFrame.unionAll, (self.plain(part) for part in node.parts)).selectExpr(
+                    "1L AS `_w`", "*"
+                )
             case Sink() | Collapse():
                 return self.rows(node.input)
             case _:
@@ -61,9 +67,7 @@ def weighed(rows: DataFrame) -> DataFrame:
 def summed(rows: DataFrame, node: Source) -> DataFrame:
     """A changelog summed up: each row as often as its weights say."""
     fields = [field(name) for name in node.carries]
-    total = rows.groupBy(*(part for part in hidden(rows) if part != "`_w`"), *fields).agg({"_w": "sum"})
-    total = total.withColumnRenamed("sum(_w)", "_n")
     kept = [part for part in hidden(rows) if part != "`_w`"]
-    checked = "CASE WHEN `_n` < 0L THEN raise_error('MS-STATE-001: a changelog takes back rows that it never added') ELSE `_n` END"
-    repeated = total.selectExpr(*kept, *fields, f"explode(array_repeat(1L, CAST({checked} AS INT))) AS `_w`")
+    total = rows.groupBy(*kept, *fields).agg(expr("sum(`_w`)").alias("_n"))
+    repeated = total.selectExpr(*kept, *fields, f"explode(array_repeat(1L, CAST({CHECKED} AS INT))) AS `_w`")
     return repeated.selectExpr("`_w`", *kept, *fields)

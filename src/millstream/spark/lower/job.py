@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.planner.stages import JobPlan
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.batch import Batch, Endings
-from millstream.spark.lower.sink import cells, lower_sinks
 from millstream.spark.lower.router import Lane, route
+from millstream.spark.lower.sink import cells, lower_sinks
 from millstream.spark.lower.stage import Output, lower_stage
 
 

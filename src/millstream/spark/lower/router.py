@@ -1,10 +1,10 @@
 """Routers: stateless SQL between stages. One scan, however many operators read it.
 
-    one route      plain select and where
-    several        each step a struct column (NULL where the row drops out), then one row per route that is left:
+one route      plain select and where
+several        each step a struct column (NULL where the row drops out), then one row per route that is left:
 
-                   row ─▶ _n0 ─┬─▶ _n1 (where …) ─▶ to port 0
-                               └─▶ _n2 (select …) ─▶ to port 1
+               row ─▶ _n0 ─┬─▶ _n1 (where …) ─▶ to port 0
+                           └─▶ _n2 (select …) ─▶ to port 1
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class FanOut:
         self.made: dict[tuple[object, ...], tuple[str, bool]] = {}
 
     def route(self, lanes: Sequence[Lane]) -> DataFrame:
-        ones, manies = [], []
+        ones: list[str] = []
+        manies: list[str] = []
         for lane in lanes:
             name, many = self.walk(lane)
             (manies if many else ones).append(self.last(lane, name, many))
@@ -83,7 +84,11 @@ class FanOut:
 
     def walk(self, lane: Lane) -> tuple[str, bool]:
         """The column that holds the lane's last step, and whether it holds many rows."""
-        path: tuple[object, ...] = (lane.tag, lane.unpacked, bool(lane.steps and isinstance(lane.steps[0], DeadLetters)))
+        path: tuple[object, ...] = (
+            lane.tag,
+            lane.unpacked,
+            bool(lane.steps and isinstance(lane.steps[0], DeadLetters)),
+        )
         at = self.column(path, lambda: (self.first(lane), False))
         for node in lane.steps:
             if isinstance(node, Alias | Declared):

@@ -38,7 +38,7 @@ def common_type(frame: DataFrame, one: DataType, other: DataType) -> DataType:
     if one == other:
         return one
     nulls = f"array({cast('NULL', one)}, {cast('NULL', other)})"
-    element: DataType = types_of(frame, [nulls])[0].elementType  # type: ignore[attr-defined]
+    element: DataType = types_of(frame, [nulls])[0].elementType
     return element
 
 
@@ -54,7 +54,8 @@ def sql_type(type_: DataType) -> str:
         return f"ARRAY<{sql_type(type_.elementType)}>"
     if isinstance(type_, MapType):
         return f"MAP<{sql_type(type_.keyType)}, {sql_type(type_.valueType)}>"
-    return type_.simpleString()
+    text: str = type_.simpleString()
+    return text
 
 
 def whole(type_: DataType) -> bool:
