@@ -125,7 +125,7 @@ def test_two_phases(spark: SparkSession, tmp_path: Path) -> None:
     assert contents(tmp_path, "out") == []
 
     for name in ("1", ".1.crc"):
-        (checkpoint / "commits" / name).unlink()
+        (checkpoint / "commits" / name).unlink(missing_ok=True)
     spark.sparkContext._jvm.millstream.sink.Recovery.run(sinks, str(checkpoint)).close()
     assert contents(tmp_path, "out") == [(b"k", b"0")]
     assert list((tmp_path / "out" / "prepared").iterdir()) == []
