@@ -65,7 +65,7 @@ class Process:
 
     def __init__(self, folder: Path, mode: str, fault: Fault | None = None) -> None:
         script = Path(__file__).with_name("match_job.py")
-        environment = {**os.environ, "MILLSTREAM_VERBOSE": "1", **(fault.environment() if fault else {})}
+        told = {"MILLSTREAM_VERBOSE": "1", **(fault.environment() if fault else {})}
         self.log = (folder / "log.txt").open("ab")
         command = [sys.executable, str(script), str(folder / "journal"), str(folder / "checkpoint"), mode]
         self.process = subprocess.Popen(
