@@ -33,7 +33,7 @@ def main(path: str, checkpoint: str, mode: str) -> None:
     if mode == "real-time":
         match_job(path, checkpoint).run(ms.real_time("300 ms"), spark=spark)
     else:
-        match_job(path, checkpoint, rows_per_epoch=40).run(ms.micro_batch("0 seconds"), spark=spark)
+        match_job(path, checkpoint, rows_per_epoch=300).run(ms.micro_batch("0 seconds"), spark=spark)
 
 
 if __name__ == "__main__":
