@@ -3,6 +3,7 @@
 from millstream.api.job import Job
 from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream, Table
 from millstream.errors import Location, MillstreamError
+from millstream.plan.windows import hopping, tumbling
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
 
 __all__ = [
@@ -17,7 +18,9 @@ __all__ = [
     "Table",
     "available_now",
     "batch",
+    "hopping",
     "micro_batch",
     "real_time",
+    "tumbling",
 ]
 __version__ = "0.1.0"

@@ -10,7 +10,7 @@ from typing import Self
 from sqlglot import exp
 
 from millstream.errors import Location
-from millstream.plan.aggregates import Figure, Keyed, Result
+from millstream.plan.aggregates import Closing, Figure, Keyed, Result
 from millstream.plan.columns import Columns, plain, side_by_side, under
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
 from millstream.plan.expressions import Expr
@@ -303,6 +303,7 @@ class Aggregate(Node):
     keys: tuple[Keyed, ...]
     figures: tuple[Figure, ...]
     results: tuple[Result, ...]
+    closing: Closing | None = None
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -314,7 +315,7 @@ class Aggregate(Node):
 
     @cached_property
     def append_only(self) -> bool:
-        return False
+        return self.closing is not None and self.closing.final
 
     @cached_property
     def key(self) -> Key | None:
