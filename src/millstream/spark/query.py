@@ -41,6 +41,10 @@ class Query:
         jvm: Any = self._spark._jvm
         return int(jvm.millstream.decode.Decode.skipped(source))
 
+    def late(self, operator: str) -> int:
+        jvm: Any = self._spark._jvm
+        return int(jvm.millstream.stage.Late.count(operator))
+
     def close(self) -> None:
         """Publication before the locks: nobody else may write in between."""
         self._publisher.close()
