@@ -25,7 +25,7 @@ def golden(request: pytest.FixtureRequest) -> bool:
 
 QUICK = {
     # A test's queries are short: the second, slow compiler of the JVM never pays off.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }

@@ -33,16 +33,21 @@ def trials() -> Iterator[Any]:
                 yield pytest.param(name, runs, seed, id=label, marks=[] if quick else [pytest.mark.slow])
 
 
-def case(name: str, seed: int, runs: int = 1, epochs: int = 5) -> Case:
+def case(name: str, seed: int, runs: int = 1) -> Case:
+    epochs = 3 if (name, runs) in QUICK else 6
     return Case(ALL[name].build, make(seed, **ALL[name].counts), seed, epochs, runs)
 
 
 @pytest.mark.parametrize(("name", "runs", "seed"), list(trials()))
 def test_every_epoch(name: str, runs: int, seed: int, spark: SparkSession, tmp_path: Path) -> None:
-    assert check(case(name, seed, runs), tmp_path, spark) >= 3
+    report = check(case(name, seed, runs), tmp_path, spark)
+    assert report.epochs > 1
+    assert all(report.records.values()), report
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_real_time(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    check_real_time(case(name, SEEDS[0]), tmp_path, spark)
+    """With a stop in between."""
+    report = check_real_time(case(name, SEEDS[0], runs=2), tmp_path, spark)
+    assert all(report.records.values()), report

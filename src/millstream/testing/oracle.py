@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream import journal
 from millstream.api.job import Job
+from millstream.journal.record import Record
 from millstream.journal.topics import create, describe
 from millstream.plan.modes import available_now, real_time
 from millstream.plan.nodes import Sink, Source
@@ -128,66 +130,75 @@ class Trial:
         return [0, *sorted(inner), count]
 
 
-def check(case: Case, folder: Path, spark: SparkSession) -> int:
-    """Runs a case in micro-batches and compares after every epoch; gives the number of epochs."""
+@dataclass(frozen=True)
+class Report:
+    """What was compared: so many epochs, and so many records of each sink."""
+
+    epochs: int
+    records: dict[str, int]
+
+
+def check(case: Case, folder: Path, spark: SparkSession) -> Report:
+    """Runs a case in micro-batches and compares after every epoch."""
     trial = Trial(case, folder)
     for limits in trial.feed():
         trial.job(limits).run(available_now(), spark=spark)
-    epochs = committed(trial.checkpoint)
-    compare(trial, trial.job(), epochs, spark)
-    return len(epochs)
+        refuse_unread(trial)
+    return compare(trial, trial.job(), committed(trial.checkpoint), spark)
 
 
-def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: float = 120) -> None:
+def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: float = 120) -> Report:
     """Runs a case in real time until all input is committed, and compares once."""
     trial = Trial(case, folder)
     for _ in trial.feed():
         run = trial.job().start(real_time("500 ms"), spark=spark)
-        wanted = {topic: whole(trial, topic) for topic in case.inputs}
-        sources = [source.options.label for source in trial.job().plan().sources]
-        polls = int(seconds / 0.1)
+        until = time.monotonic() + seconds
         try:
-            while not caught_up(trial, [wanted[topic] for topic in sources]) and polls > 0:
+            while not caught_up(trial) and time.monotonic() < until:
                 run.poll(0.1)
-                polls -= 1
         finally:
             run.stop()
+        refuse_unread(trial)
     epochs = committed(trial.checkpoint)
-    compare(trial, trial.job(), dict([max(epochs.items())]), spark)
+    return compare(trial, trial.job(), {max(epochs): epochs[max(epochs)]}, spark)
+
+
+def caught_up(trial: Trial) -> bool:
+    """Whether the last committed epoch ends where the input ends."""
+    epochs = committed(trial.checkpoint)
+    topics = [source.options.label for source in trial.job().plan().sources]
+    return bool(epochs) and epochs[max(epochs)] == [whole(trial, topic) for topic in topics]
 
 
 def whole(trial: Trial, topic: str) -> Ends:
     return {part.partition: part.end for part in describe(trial.journal, topic).partitions}
 
 
-def caught_up(trial: Trial, wanted: list[Ends]) -> bool:
-    epochs = committed(trial.checkpoint)
-    return bool(epochs) and epochs[max(epochs)] == wanted
+def refuse_unread(trial: Trial) -> None:
+    if not caught_up(trial):
+        last = list(committed(trial.checkpoint).items())[-1:]
+        raise AssertionError(f"the job did not read all of its input; seed {trial.case.seed}, last epoch {last}")
 
 
-def compare(trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> None:
+def compare(trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> Report:
     """Every epoch, every sink: what is there, against what batch SQL says."""
-    found = {sink.name: written(trial, sink, list(epochs)) for sink in job._sinks}
+    records = {sink.name: published(trial.journal, sink.options.label) for sink in job._sinks}
+    found = {sink.name: written(sink, records[sink.name], max(epochs)) for sink in job._sinks}
     expected = results(job, epochs, spark)
     for epoch in epochs:
         for sink in job._sinks:
             lines = difference(expected[epoch][sink.name], found[sink.name][epoch])
             if lines:
-                raise AssertionError(
-                    "\n".join(
-                        [
-                            f'job "{job.name}", sink "{sink.name}" ({sink.mode}) is wrong after epoch {epoch} of '
-                            f"{max(epochs)}; seed {trial.case.seed}, input up to {epochs[epoch]}",
-                            *lines,
-                            job.explain(),
-                        ]
-                    )
+                told = (
+                    f'job "{job.name}", sink "{sink.name}" ({sink.mode}) is wrong after epoch {epoch} of '
+                    f"{max(epochs)}; seed {trial.case.seed}, input up to {epochs[epoch]}"
                 )
+                raise AssertionError("\n".join([told, *lines, job.explain()]))
+    return Report(len(epochs), {name: sum(map(len, parts.values())) for name, parts in records.items()})
 
 
-def written(trial: Trial, sink: Sink, epochs: list[int]) -> dict[int, Rows]:
+def written(sink: Sink, records: Mapping[int, list[Record]], last: int) -> dict[int, Rows]:
     """The rows of a sink after each epoch."""
-    records = published(trial.journal, sink.options.label)
     sums: dict[str, Appends | Changelog | Upserts] = {
         "append": Appends(),
         "changelog": Changelog(),
@@ -195,7 +206,7 @@ def written(trial: Trial, sink: Sink, epochs: list[int]) -> dict[int, Rows]:
     }
     total = sums[sink.mode]
     found: dict[int, Rows] = {}
-    for epoch in range(max(epochs) + 1):
+    for epoch in range(last + 1):
         total.read(records.get(epoch, []))
         found[epoch] = Counter(total.rows)
     return found
