@@ -3,8 +3,8 @@
 from millstream.api.job import Job
 from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream, Table
 from millstream.errors import Location, MillstreamError
-from millstream.plan.windows import hopping, tumbling
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
+from millstream.plan.windows import hopping, tumbling
 
 __all__ = [
     "GroupedTable",

@@ -32,8 +32,9 @@ class Node:
 
     @cached_property
     def digest(self) -> str:
-        parts = [getattr(self, part.name) for part in fields(self) if part.name not in ("given", "at")]
-        content = repr((type(self).__name__, [said(part) for part in parts]))
+        """A field that has its default says nothing, so that names stay when a later version adds one."""
+        named = [(part, getattr(self, part.name)) for part in fields(self) if part.name not in ("given", "at")]
+        content = repr((type(self).__name__, [said(value) for part, value in named if value != part.default]))
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     def __eq__(self, other: object) -> bool:
