@@ -3,7 +3,8 @@
 from millstream.api.job import Job
 from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream, Table
 from millstream.errors import Location, MillstreamError
-from millstream.plan.modes import available_now, batch, micro_batch, real_time
+from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
+from millstream.plan.windows import hopping, tumbling
 
 __all__ = [
     "GroupedTable",
@@ -11,12 +12,15 @@ __all__ = [
     "KeyedStream",
     "Location",
     "MillstreamError",
+    "Mode",
     "Relation",
     "Stream",
     "Table",
     "available_now",
     "batch",
+    "hopping",
     "micro_batch",
     "real_time",
+    "tumbling",
 ]
 __version__ = "0.1.0"

@@ -9,6 +9,8 @@ from millstream import journal
 from millstream.spark import session
 from millstream.testing.faults import MANAGER
 
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
+"""These processes do not live long enough for the JVM's slow compiler to pay off."""
 SCHEMA = "liker STRING, liked STRING, n BIGINT"
 
 
@@ -27,11 +29,11 @@ def match_job(path: str, checkpoint: str, rows_per_epoch: int | None = None) -> 
 
 
 def main(path: str, checkpoint: str, mode: str) -> None:
-    spark = session.make(8, 2, MANAGER)
+    spark = session.make(8, 2, {**MANAGER, **QUICK})
     if mode == "real-time":
         match_job(path, checkpoint).run(ms.real_time("300 ms"), spark=spark)
     else:
-        match_job(path, checkpoint, rows_per_epoch=40).run(ms.micro_batch("0 seconds"), spark=spark)
+        match_job(path, checkpoint, rows_per_epoch=300).run(ms.micro_batch("0 seconds"), spark=spark)
 
 
 if __name__ == "__main__":

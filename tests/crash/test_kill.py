@@ -56,7 +56,7 @@ class Generator:
             self._producer.send({"liker": f"u{one}", "liked": f"u{other}", "n": n}, key=f"u{one}")
             if n % 5 == 4:
                 self._producer.flush()
-                if self._stop.wait(0.01):
+                if self._stop.wait(0.1):
                     return
 
 
@@ -65,11 +65,11 @@ class Process:
 
     def __init__(self, folder: Path, mode: str, fault: Fault | None = None) -> None:
         script = Path(__file__).with_name("match_job.py")
-        environment = {**os.environ, "MILLSTREAM_VERBOSE": "1", **(fault.environment() if fault else {})}
+        told = {"MILLSTREAM_VERBOSE": "1", **(fault.environment() if fault else {})}
         self.log = (folder / "log.txt").open("ab")
         command = [sys.executable, str(script), str(folder / "journal"), str(folder / "checkpoint"), mode]
         self.process = subprocess.Popen(
-            command, env=environment, stdout=self.log, stderr=self.log, start_new_session=True
+            command, env={**os.environ, **told}, stdout=self.log, stderr=self.log, start_new_session=True
         )
 
     def kill(self) -> None:
@@ -87,14 +87,14 @@ def group_alive(group: int) -> bool:
     return True
 
 
-def until(condition: Callable[[], bool], process: Process | None = None) -> None:
+def until(condition: Callable[[], bool], process: Process | None = None, every: float = 0.02) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if process is not None and process.process.poll() is not None:
             log = Path(process.log.name).read_text()[-3000:]
             raise AssertionError(f"the job ended with {process.process.returncode}:\n{log}")
         assert time.monotonic() < deadline, "nothing happens any more"
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 def committed(folder: Path) -> int:
@@ -143,7 +143,7 @@ def finish(folder: Path, mode: str, likes: list[tuple[str, str, int]]) -> None:
     process = Process(folder, mode)
     try:
         wanted = sum(count for count, _ in expected(likes)[1].values())
-        until(lambda: sum(count for count, _ in found(folder / "journal")[1].values()) >= wanted, process)
+        until(lambda: sum(count for count, _ in found(folder / "journal")[1].values()) >= wanted, process, every=0.5)
     finally:
         process.kill()
     matches, popular = found(folder / "journal")

@@ -369,3 +369,22 @@ def no_rows_per_epoch(job):
 @wrong
 def a_changelog_of_raw_records(job):
     journal.sink("out", changelog=True, format="raw")
+
+
+# --- windows
+
+
+@wrong
+def a_window_without_a_time(job, orders):
+    orders(job).window(ms.tumbling("1 hour"))
+
+
+@wrong
+def a_window_without_a_size(job):
+    ms.hopping("1 minute", every="0 seconds")
+
+
+@wrong
+def final_results_after_another_step(job):
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window(ms.tumbling("1 hour")).agg(n="count(*)").where("n > 1").final()

@@ -45,6 +45,9 @@ abstract class Accumulator implements Serializable {
 
   abstract Object result();
 
+  /** Removes what it keeps outside the aggregate's own state. */
+  void drop() {}
+
   /** Another one of the same kind, empty. */
   abstract Accumulator fresh();
 

@@ -1,6 +1,7 @@
 package millstream.stage;
 
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -20,11 +21,22 @@ final class Aggregate extends Operator {
   /** The first one counts the rows of the group: at zero, the group is gone. */
   private final Accumulator[] accumulators;
 
+  /** When groups come to an end; NULL: never. */
+  private final Closing closing;
+
   private final StructType stateType;
+  private transient StatefulProcessorHandle handle;
   private transient ValueState<InternalRow> state;
 
-  Aggregate(String name, boolean upserts, StructField[] keys, int[] keySlots, Accumulator[] accumulators) {
+  Aggregate(
+      String name,
+      boolean upserts,
+      StructField[] keys,
+      int[] keySlots,
+      Accumulator[] accumulators,
+      Closing closing) {
     super(name, upserts);
+    this.closing = closing;
     this.keys = keys;
     this.keySlots = keySlots;
     this.accumulators = accumulators;
@@ -50,6 +62,7 @@ final class Aggregate extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
+    this.handle = handle;
     state = handle.getValueState(name + "_group", new InternalRowEncoder(stateType), TTLConfig.NONE());
     for (Accumulator accumulator : accumulators) {
       accumulator.open(handle, this);
@@ -63,14 +76,56 @@ final class Aggregate extends Operator {
 
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
-    load(state.get());
+    if (closing != null && closing.over(key, keySlots, watermark)) {
+      return late(changes);
+    }
+    InternalRow saved = state.get();
+    if (closing != null && saved == null) {
+      handle.registerTimer(closing.time(key, keySlots));
+    }
+    load(saved);
     Object[] before = result(key);
     while (changes.next()) {
       add(accumulators, changes.payload(), changes.weight());
     }
     Object[] after = result(key);
     save();
-    return changed(before, after).iterator();
+    boolean silent = closing != null && closing.last();
+    return silent ? Collections.emptyIterator() : changed(before, after).iterator();
+  }
+
+  private Iterator<Change> late(Changes changes) {
+    while (changes.next()) {
+      late(changes.payload().getLong(0));
+    }
+    return Collections.emptyIterator();
+  }
+
+  /** The group's time is over: a last result, if it was held back, and no more state. */
+  @Override
+  Iterator<Change> expired(InternalRow key, long at) {
+    InternalRow saved = state.get();
+    if (saved == null) {
+      return Collections.emptyIterator();
+    }
+    load(saved);
+    Object[] result = closing.last() ? result(key) : null;
+    for (Accumulator accumulator : accumulators) {
+      accumulator.drop();
+    }
+    state.clear();
+    return result == null ? Collections.emptyIterator() : List.of(new Change(row(result), 1)).iterator();
+  }
+
+  /** The end of a group: the key that holds it, how long results are corrected, and whether only the last is sent. */
+  record Closing(int key, long allowed, boolean last) implements java.io.Serializable {
+    long time(InternalRow row, int[] slots) {
+      return Math.floorDiv(row.getLong(slots[key]), 1000L) + allowed;
+    }
+
+    boolean over(InternalRow row, int[] slots, long watermark) {
+      return watermark >= time(row, slots);
+    }
   }
 
   private void load(InternalRow saved) {

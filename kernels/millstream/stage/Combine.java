@@ -24,7 +24,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
   /** After so many rows it is known whether keys repeat; where they hardly do, merging is only in the way. */
   private static final int SAMPLE = 4_096;
 
-  private static final double MOST_DISTINCT = 0.75;
+  private static final double MOST_DISTINCT = 0.5;
 
   private final Layout layout;
   private final Operator[] operators;

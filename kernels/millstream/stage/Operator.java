@@ -2,15 +2,20 @@ package millstream.stage;
 
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.LongAccumulator;
 
 /** One stateful operator of a stage: changes of one key in, changes out. */
 abstract class Operator implements Serializable {
   private static final long serialVersionUID = 1L;
+
+  /** How far event time has come, in milliseconds; set before each group. */
+  transient long watermark = Long.MIN_VALUE;
 
   /** The stable name: state variables carry it, so that state is found again by name. */
   final String name;
@@ -20,6 +25,16 @@ abstract class Operator implements Serializable {
   Operator(String name, boolean upserts) {
     this.name = name;
     this.upserts = upserts;
+  }
+
+  private LongAccumulator late;
+
+  final void countLate(LongAccumulator counter) {
+    late = counter;
+  }
+
+  final void late(long rows) {
+    late.add(rows);
   }
 
   /** The changes that put one row of a key in another's place; NULL: there is none. */
@@ -41,6 +56,11 @@ abstract class Operator implements Serializable {
 
   /** The changes that one group of input changes causes. May be lazy: Spark sets the key again on each step. */
   abstract Iterator<Change> process(InternalRow key, Changes changes);
+
+  /** What a timer of a key causes that it set for this time. */
+  Iterator<Change> expired(InternalRow key, long at) {
+    return Collections.emptyIterator();
+  }
 
   /** Whether inputs of the same key may be merged before the shuffle. */
   boolean combines() {

@@ -186,6 +186,11 @@ final class RetractableExtreme extends Accumulator {
   }
 
   @Override
+  void drop() {
+    all.clear();
+  }
+
+  @Override
   void save(Object[] state) {
     apply();
     List<Object> entries = new ArrayList<>();

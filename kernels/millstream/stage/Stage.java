@@ -6,6 +6,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TimeMode;
@@ -18,6 +19,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
   private final Layout layout;
   private final Operator[] operators;
+  private transient boolean timed;
 
   private Stage(Layout layout, Operator[] operators) {
     this.layout = layout;
@@ -25,16 +27,22 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   }
 
   /** Puts a stage on top of routed rows; {@code combine}: merge rows of the same key before the shuffle. */
-  public static Dataset<Row> apply(Dataset<Row> routed, String spec, boolean combine) {
+  public static Dataset<Row> apply(Dataset<Row> routed, String spec, boolean combine, boolean timed) {
     Layout layout = new Layout(routed.schema());
     Operator[] operators = StageSpec.operators(spec, layout);
+    for (Operator operator : operators) {
+      operator.countLate(Late.counter(routed.sparkSession(), operator.name));
+    }
     Dataset<Row> input = combine ? Combine.apply(routed, layout, operators) : routed;
     StructType output = Layout.outputType(operators);
     return input
         .groupBy(keyColumns(input, layout))
         .as(new InternalRowEncoder(layout.keyType()), new InternalRowEncoder(layout.schema))
         .transformWithState(
-            new Stage(layout, operators), TimeMode.None(), OutputMode.Update(), new InternalRowEncoder(output))
+            new Stage(layout, operators),
+            timed ? TimeMode.EventTime() : TimeMode.None(),
+            OutputMode.Update(),
+            new InternalRowEncoder(output))
         .toDF();
   }
 
@@ -48,6 +56,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
+    timed = timeMode.equals(TimeMode.EventTime());
     for (Operator operator : operators) {
       operator.open(getHandle());
     }
@@ -57,7 +66,16 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   public scala.collection.Iterator<InternalRow> handleInputRows(
       InternalRow key, scala.collection.Iterator<InternalRow> rows, TimerValues timers) {
     int index = layout.operator(key);
+    operators[index].watermark = timed ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
     return new Tagged(index, operators[index].process(key, new Changes(rows, layout)));
+  }
+
+  @Override
+  public scala.collection.Iterator<InternalRow> handleExpiredTimer(
+      InternalRow key, TimerValues timers, ExpiredTimerInfo timer) {
+    int index = layout.operator(key);
+    operators[index].watermark = timers.getCurrentWatermarkInMs();
+    return new Tagged(index, operators[index].expired(key, timer.getExpiryTimeInMs()));
   }
 
   /** Puts an operator's changes into the stage's output columns. */

@@ -59,6 +59,14 @@ final class StageSpec {
     }
   }
 
+  private static Aggregate.Closing closing(JsonNode spec) {
+    if (spec == null) {
+      return null;
+    }
+    return new Aggregate.Closing(
+        spec.get("key").asInt(), spec.get("allowed_ms").asLong(), spec.get("final").asBoolean());
+  }
+
   private static boolean upserts(JsonNode spec) {
     return spec.path("upserts").asBoolean();
   }
@@ -77,7 +85,7 @@ final class StageSpec {
       int at = list.get(i).get("at").asInt();
       accumulators[i] = accumulator(list.get(i).get("kind").asText(), at, payload.fields()[at].dataType());
     }
-    return new Aggregate(name, upserts(spec), keys, keySlots, accumulators);
+    return new Aggregate(name, upserts(spec), keys, keySlots, accumulators, closing(spec.get("closing")));
   }
 
   private static Accumulator accumulator(String kind, int at, DataType type) {

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from millstream.errors import did_you_mean
-from millstream.plan import build, nodes
-from millstream.plan.aggregates import Keyed
+from millstream.plan import build, nodes, windows
+from millstream.plan.aggregates import Closing, Keyed
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
+from millstream.plan.windows import Window
 
 if TYPE_CHECKING:
     from millstream.api.job import Job
@@ -96,6 +97,15 @@ class Stream(Relation):
         """Rows of both sides that agree: `likes.as_("a").join(likes.as_("b"), on="a.liker = b.liked")`."""
         return joined(self, other, on, how)
 
+    def window(self, window: Window, *, allowed_lateness: str = "0 seconds") -> WindowedStream:
+        """Rows by stretches of event time: `window(ms.tumbling("1 minute"))`.
+
+        Results are corrected until the watermark has passed a window's end by `allowed_lateness`. What comes later is
+        not counted in, but counted: `run.late()`.
+        """
+        node = windows.windowed(self._node, window)
+        return WindowedStream(self._job, node, windows.closing(allowed_lateness))
+
     def key_by(self, *columns: str, **named: str) -> KeyedStream:
         keys = build.group(self._node, columns, named, Step("key_by", here()))
         return KeyedStream(self._job, self._node, keys)
@@ -140,6 +150,50 @@ class GroupedTable:
     def agg(self, **named: str) -> Table:
         """One row per group: `agg(n="count(*)", cpu="avg(cpu)")`."""
         return Table(self._job, build.aggregate(self._node, self._keys, named))
+
+
+class WindowedStream:
+    """A stream in windows of time; group it further, or count each window as a whole."""
+
+    def __init__(self, job: Job, node: nodes.Node, closing: Closing) -> None:
+        self._job = job
+        self._node = node
+        self._closing = closing
+
+    def group_by(self, *columns: str, **named: str) -> WindowedGroups:
+        keys = build.group(self._node, columns, named, Step("group_by", here()))
+        return WindowedGroups(self._job, self._node, (*windows.keys(), *keys), self._closing)
+
+    def agg(self, **named: str) -> WindowedTable:
+        return WindowedGroups(self._job, self._node, windows.keys(), self._closing).agg(**named)
+
+
+class WindowedGroups:
+    """The groups of each window."""
+
+    def __init__(self, job: Job, node: nodes.Node, keys: tuple[Keyed, ...], closing: Closing) -> None:
+        self._job = job
+        self._node = node
+        self._keys = keys
+        self._closing = closing
+
+    def agg(self, **named: str) -> WindowedTable:
+        """One row per window and group, with `window_start` and `window_end`; every change of it is sent."""
+        return WindowedTable(self._job, build.aggregate(self._node, self._keys, named, self._closing))
+
+
+class WindowedTable(Table):
+    """The results of windows, as they change."""
+
+    def final(self) -> Stream:
+        """Each window's result once, when the watermark has passed its end: a stream."""
+        node = self._node
+        if not isinstance(node, nodes.Aggregate) or node.closing is None:
+            raise Step("final", here()).error(
+                "MS-WINDOW-003", "does not follow a window's agg().", hint="call final() right after agg()"
+            )
+        closing = replace(node.closing, final=True)
+        return Stream(self._job, replace(node, at=here(), closing=closing))
 
 
 class KeyedStream(GroupedTable):

@@ -67,8 +67,11 @@ class Meter:
             raise self._failure
 
     def close(self) -> None:
+        """Reads what is there, and ends."""
         self._stopping.set()
         self._thread.join()
+        while rest := self._reader.poll():
+            self._note(rest)
         self._reader.close()
 
 

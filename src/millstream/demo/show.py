@@ -136,7 +136,8 @@ class Demo:
         self._view.wait("no more likes; the last ones are being matched and committed")
         while not self._has_read(ends):
             self._step()
-        self._run.stop()
+        self.close()
+        self._look()
         self._view.show(self._now)
         return likes
 

@@ -64,6 +64,18 @@ def outside(tree: exp.Expr) -> list[exp.Column]:
 
 
 @dataclass(frozen=True)
+class Closing:
+    """When groups come to an end: the key that says it, and how much longer results are corrected.
+
+    `final`: results are sent once, then.
+    """
+
+    end: str
+    allowed_ms: int
+    final: bool = False
+
+
+@dataclass(frozen=True)
 class Keyed:
     """A grouping column: its name in the result and its expression over the input."""
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from millstream.errors import did_you_mean
 from millstream.plan import aggregates, nodes
-from millstream.plan.aggregates import Keyed
+from millstream.plan.aggregates import Closing, Keyed
 from millstream.plan.columns import Column, Columns, labels, side_by_side
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
 from millstream.plan.errors import Step, here
@@ -23,7 +23,7 @@ RAW = tuple(
         ("timestamp", "TIMESTAMP"),
     )
 )
-TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "DATE")
+TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_LTZ")
 
 
 def source(
@@ -196,14 +196,16 @@ def group(input: nodes.Node, plain: tuple[str, ...], named: dict[str, str], step
     return distinct_names(chosen, step)
 
 
-def aggregate(input: nodes.Node, keys: tuple[Keyed, ...], named: dict[str, str]) -> nodes.Aggregate:
+def aggregate(
+    input: nodes.Node, keys: tuple[Keyed, ...], named: dict[str, str], closing: Closing | None = None
+) -> nodes.Aggregate:
     step = Step("agg", here())
     if not named:
         raise step.error("MS-AGG-004", "computes nothing.", hint='for example agg(n="count(*)")')
     bound = {name: bind(parse(sql, step), input.columns, step) for name, sql in named.items()}
     figures, results = aggregates.split(bound, keys, step)
     distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items())], step)
-    return nodes.Aggregate(None, step.at, input, keys, figures, results)
+    return nodes.Aggregate(None, step.at, input, keys, figures, results, closing)
 
 
 def join(left: nodes.Node, right: nodes.Node, on: str) -> nodes.Join:

@@ -74,7 +74,7 @@ def describe(node: Node) -> str:
             return f"collapse {node.name}: by {', '.join(node.by)}, changelog"
         case Aggregate():
             keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys)
-            return f"aggregate {node.name}: by {keys}; {results(node)}; changelog"
+            return f"aggregate {node.name}: by {keys}; {results(node)}; {ends(node)}"
         case Join():
             on = " AND ".join(f"{left} = {right}" for left, right in pairs(node))
             residual = f", where {node.residual.shown}" if node.residual else ""
@@ -96,6 +96,13 @@ def results(node: Aggregate) -> str:
     texts = {f"f{i}": figure(part) for i, part in enumerate(node.figures)}
     texts |= {f"k{i}": field(part.name) for i, part in enumerate(node.keys)}
     return ", ".join(f"{part.name} = {shown(Expr(part.sql).over(texts))}" for part in node.results)
+
+
+def ends(node: Aggregate) -> str:
+    if node.closing is None:
+        return "changelog"
+    late = f", corrected for {node.closing.allowed_ms} ms more" if node.closing.allowed_ms else ""
+    return f"{'once per window' if node.closing.final else 'changelog'}{late}, state until {node.closing.end}"
 
 
 def figure(part: Figure) -> str:

@@ -10,7 +10,7 @@ from typing import Self
 from sqlglot import exp
 
 from millstream.errors import Location
-from millstream.plan.aggregates import Figure, Keyed, Result
+from millstream.plan.aggregates import Closing, Figure, Keyed, Result
 from millstream.plan.columns import Columns, plain, side_by_side, under
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
 from millstream.plan.expressions import Expr
@@ -32,8 +32,9 @@ class Node:
 
     @cached_property
     def digest(self) -> str:
-        parts = [getattr(self, part.name) for part in fields(self) if part.name not in ("given", "at")]
-        content = repr((type(self).__name__, [said(part) for part in parts]))
+        """A field that has its default says nothing, so that names stay when a later version adds one."""
+        named = [(part, getattr(self, part.name)) for part in fields(self) if part.name not in ("given", "at")]
+        content = repr((type(self).__name__, [said(value) for part, value in named if value != part.default]))
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     def __eq__(self, other: object) -> bool:
@@ -303,6 +304,7 @@ class Aggregate(Node):
     keys: tuple[Keyed, ...]
     figures: tuple[Figure, ...]
     results: tuple[Result, ...]
+    closing: Closing | None = None
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -314,7 +316,7 @@ class Aggregate(Node):
 
     @cached_property
     def append_only(self) -> bool:
-        return False
+        return self.closing is not None and self.closing.final
 
     @cached_property
     def key(self) -> Key | None:

@@ -77,6 +77,11 @@ class JobPlan:
     routes: tuple[Route, ...]
     flow: Dataflow = field(repr=False)
 
+    @property
+    def timed(self) -> bool:
+        """Whether event time passes in the job: then every stage is told of it."""
+        return any(source.time is not None for source in self.sources)
+
     def upserted(self, operator: Operator) -> bool:
         """Whether all that reads an operator upserts by its key: then an update need not take the old row back."""
         routes = [route for stage in self.stages for route in stage.routes] + list(self.routes)

@@ -15,6 +15,7 @@ class Progress:
     rows_per_second: float
     state_rows: int
     state_bytes: int
+    """In RocksDB's memory and in its files: rows move from the one to the other when memory is full or saved."""
     duration_ms: int
     offsets: tuple[str, ...] = ()
     """Up to where each source was read, in the source's own words."""
@@ -27,7 +28,12 @@ class Progress:
             rows_in=int(report.get("numInputRows") or 0),
             rows_per_second=float(report.get("processedRowsPerSecond") or 0.0),
             state_rows=sum(int(part.get("numRowsTotal") or 0) for part in operators),
-            state_bytes=sum(int(part.get("memoryUsedBytes") or 0) for part in operators),
+            state_bytes=sum(state_bytes(part) for part in operators),
             duration_ms=int((report.get("durationMs") or {}).get("triggerExecution") or 0),
             offsets=tuple(str(source.get("endOffset")) for source in report.get("sources") or []),
         )
+
+
+def state_bytes(operator: dict[str, Any]) -> int:
+    files = (operator.get("customMetrics") or {}).get("rocksdbSstFileSize")
+    return int(operator.get("memoryUsedBytes") or 0) + int(files or 0)

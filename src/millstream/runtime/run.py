@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.modes import Batch, Mode, RealTime
+from millstream.plan.nodes import Aggregate
 from millstream.planner.stages import JobPlan
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained
@@ -73,6 +74,18 @@ class Run:
         if report is None:
             return None
         return Progress.read(report if isinstance(report, dict) else json.loads(report.json))
+
+    def skipped(self) -> dict[str, int]:
+        """For each source that skips records it cannot read, how many they were so far."""
+        sources = [source.name for source in self._plan.sources if source.options.on_error == "skip"]
+        return {name: self._query.skipped(name) for name in sources} if self._query else {}
+
+    def late(self) -> dict[str, int]:
+        """For each step with windows, how many rows came too late to be counted in so far."""
+        if self._query is None:
+            return {}
+        steps = [op for stage in self._plan.stages for op in stage.operators if isinstance(op, Aggregate)]
+        return {step.name: self._query.late(step.name) for step in steps if step.closing is not None}
 
     def poll(self, seconds: float) -> bool:
         """Waits so long for the end; whether it came. A failure is raised."""

@@ -37,6 +37,14 @@ class Query:
     def stop(self) -> None:
         self.query.stop()
 
+    def skipped(self, source: str) -> int:
+        jvm: Any = self._spark._jvm
+        return int(jvm.millstream.decode.Decode.skipped(source))
+
+    def late(self, operator: str) -> int:
+        jvm: Any = self._spark._jvm
+        return int(jvm.millstream.stage.Late.count(operator))
+
     def close(self) -> None:
         """Publication before the locks: nobody else may write in between."""
         self._publisher.close()

@@ -9,7 +9,7 @@ from pyspark.sql.functions import expr
 from pyspark.sql.types import DataType, DecimalType
 
 from millstream.errors import MillstreamError
-from millstream.plan.aggregates import Figure
+from millstream.plan.aggregates import Closing, Figure
 from millstream.plan.expressions import Expr, field
 from millstream.plan.nodes import Aggregate
 from millstream.spark.lower.ports import Shape, Unpacked
@@ -140,7 +140,14 @@ def spec(node: Aggregate, rows: DataFrame) -> dict[str, object]:
     for part in figures(node, rows).accumulators:
         listed.append({"kind": part.kind, "at": at})
         at += len(part.payload)
-    return {"kind": "aggregate", "accumulators": listed}
+    closing = {} if node.closing is None else {"closing": closes(node, node.closing)}
+    return {"kind": "aggregate", "accumulators": listed, **closing}
+
+
+def closes(node: Aggregate, closing: Closing) -> dict[str, object]:
+    """Which key says when a group ends, and what then."""
+    end = next(i for i, part in enumerate(node.keys) if part.name == closing.end)
+    return {"key": end, "allowed_ms": closing.allowed_ms, "final": closing.final}
 
 
 def batch(node: Aggregate, rows: DataFrame) -> DataFrame:

@@ -16,7 +16,8 @@ RECORD = ("key", "value", "partition", "offset")
 
 def stream(source: Source, spark: SparkSession) -> DataFrame:
     reader = source.options.reader()
-    return decoded(source, spark.readStream.format(reader.format).options(**dict(reader.options)).load(), spark)
+    rows = decoded(source, spark.readStream.format(reader.format).options(**dict(reader.options)).load(), spark)
+    return rows.withWatermark(source.time, source.lateness or "0 seconds") if source.time else rows
 
 
 def batch(source: Source, spark: SparkSession, ending: str | None = None) -> DataFrame:

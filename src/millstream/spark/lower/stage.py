@@ -44,7 +44,8 @@ def lower_stage(plan: JobPlan, stage: Stage, upstream: list[Output], spark: Spar
             part = route(output.frame, lanes)
             routed = part if routed is None else routed.unionByName(part)
     assert routed is not None
-    frame = host(routed, [{**part, "upserts": plan.upserted(op)} for op, part in layout.spec()], spark, combine)
+    specs = [{**part, "upserts": plan.upserted(op)} for op, part in layout.spec()]
+    frame = host(routed, specs, spark, combine, plan.timed)
     several = len(stage.operators) > 1
     producers: dict[Producer, tuple[int | None, Unpacked | None]] = {}
     for i, operator in enumerate(stage.operators):
@@ -52,10 +53,12 @@ def lower_stage(plan: JobPlan, stage: Stage, upstream: list[Output], spark: Spar
     return Output(frame, producers, {operator.name: layout.shape(operator) for operator in stage.operators})
 
 
-def host(routed: DataFrame, spec: list[dict[str, object]], spark: SparkSession, combine: bool) -> DataFrame:
+def host(
+    routed: DataFrame, spec: list[dict[str, object]], spark: SparkSession, combine: bool, timed: bool
+) -> DataFrame:
     jvm = spark._jvm
     assert jvm is not None
-    return DataFrame(jvm.millstream.stage.Stage.apply(routed._jdf, json.dumps(spec), combine), spark)
+    return DataFrame(jvm.millstream.stage.Stage.apply(routed._jdf, json.dumps(spec), combine, timed), spark)
 
 
 class Shapes:

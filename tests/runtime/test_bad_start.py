@@ -1,0 +1,132 @@
+"""What keeps a job from starting, and a disk that fills up while it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import millstream as ms
+from millstream import journal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = "id BIGINT, text STRING"
+
+
+def copy(path: str, checkpoint: Path, source: str = "in", sink: str = "out") -> ms.Job:
+    job = ms.Job("copy", checkpoint=str(checkpoint), parallelism=1)
+    job.stream(journal.source(source, path=path), schema=SCHEMA).to(journal.sink(sink, path=path))
+    return job
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    journal.create(tmp_path / "journal", "in", 1)
+    journal.create(tmp_path / "journal", "out", 1)
+    return str(tmp_path / "journal")
+
+
+@pytest.mark.parametrize(("source", "sink"), [("inn", "out"), ("in", "outt")])
+def test_a_topic_that_does_not_exist(source: str, sink: str, path: str, tmp_path: Path, spark: SparkSession) -> None:
+    with pytest.raises(ms.MillstreamError) as error:
+        copy(path, tmp_path / "checkpoint", source, sink).run(ms.available_now(), spark=spark)
+    assert error.value.code == "MS-JOURNAL-001"
+    assert error.value.hint is not None
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def test_an_unknown_mode(path: str, tmp_path: Path) -> None:
+    with pytest.raises(ms.MillstreamError) as error:
+        copy(path, tmp_path / "checkpoint").run("fast")  # type: ignore[arg-type]
+    assert error.value.code == "MS-RUN-001"
+
+
+def test_too_few_slots_for_real_time(tmp_path: Path, spark: SparkSession) -> None:
+    path = str(tmp_path / "journal")
+    journal.create(path, "in", 100)
+    journal.create(path, "out", 1)
+    with pytest.raises(ms.MillstreamError) as error:
+        copy(path, tmp_path / "checkpoint").run(ms.real_time(), spark=spark)
+    assert error.value.code == "MS-RUN-003"
+    assert "real time needs 100 task slots" in error.value.message
+
+
+def test_two_runs_of_one_job(path: str, tmp_path: Path, spark: SparkSession) -> None:
+    """The second would write to the same topic."""
+    run = copy(path, tmp_path / "one").start(ms.micro_batch("1 second"), spark=spark)
+    try:
+        with pytest.raises(ms.MillstreamError) as error:
+            copy(path, tmp_path / "two").run(ms.available_now(), spark=spark)
+        assert error.value.code == "MS-JOURNAL-005"
+    finally:
+        run.stop()
+
+
+def test_a_session_without_the_kernels() -> None:
+    script = """
+from pyspark.sql import SparkSession
+import millstream as ms
+from millstream import journal
+journal.create("journal", "in"), journal.create("journal", "out")
+job = ms.Job("copy")
+job.stream(journal.source("in"), schema="id BIGINT").to(journal.sink("out"))
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+try:
+    job.run(ms.available_now(), spark=spark)
+except ms.MillstreamError as error:
+    print(error.code, error.hint)
+"""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True)
+    assert done.stdout.startswith('MS-SETUP-002 make it with .config("spark.jars", "'), done.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 3 MiB of its own. Where mounting is not allowed, there is none to be had."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(folder)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("mounting a small disk needs root")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk(small_disk: Path, tmp_path: Path, spark: SparkSession) -> None:
+    """The job fails with that reason, and goes on where it was once there is room."""
+    path = str(tmp_path / "journal")
+    journal.create(path, "in", 1)
+    out = str(small_disk / "journal")
+    journal.create(out, "out", 1)
+    with journal.producer(path, "in") as producer:
+        for number in range(4000):
+            producer.send({"id": number, "text": "x" * 500})
+
+    def job() -> ms.Job:
+        made = ms.Job("copy", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
+        source = journal.source("in", path=path, max_rows_per_epoch=500)
+        made.stream(source, schema=SCHEMA).to(journal.sink("out", path=out))
+        return made
+
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(b"x" * (2 << 20))
+    with pytest.raises(ms.MillstreamError) as error:
+        job().run(ms.available_now(), spark=spark)
+    assert error.value.code == "MS-RUN-005"
+    assert "disk is full" in error.value.message
+    ballast.unlink()
+    job().run(ms.available_now(), spark=spark)
+    ids = [json.loads(record.value or b"")["id"] for record in journal.read(out, "out")]
+    assert ids == list(range(4000))
+    assert os.listdir(small_disk / "journal" / "out" / "0" / "open") == []
