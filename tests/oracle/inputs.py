@@ -51,7 +51,7 @@ ITEM = cases.rows(
 
 # People: a table by its changelog, one row per (c, id).
 PEOPLE = "c INT, id INT, k BIGINT, name STRING"
-PERSON = cases.rows(c=case(), id=whole(0, 20), k=whole(0, 2, nulls=0.1), name=words(4, nulls=0.1))
+PERSON = cases.rows(c=case(), id=whole(0, 9), k=whole(0, 2, nulls=0.1), name=words(4, nulls=0.1))
 
 # Accounts: a table by upserts and tombstones.
 ACCOUNTS = "c INT, id INT, k INT, v INT, s STRING"
