@@ -45,8 +45,7 @@ class Run:
         try:
             run._begin(mode, checkpoint, parallelism, spark)
         except Exception as error:
-            if not run._life.over:
-                run._life.state = State.FAILED
+            run._life.fail()
             raise explained(job, error, plan) from error
         return run
 

@@ -39,6 +39,12 @@ class Life:
             raise AssertionError(f"a run cannot go from {self.state.value} to {to.value}")
         self.state = to
 
+    def fail(self) -> None:
+        """To the end, whatever it was doing."""
+        if self.state is State.RUNNING:
+            self.move(State.FAILING)
+        self.move(State.FAILED)
+
     @property
     def over(self) -> bool:
         return not MOVES[self.state]
