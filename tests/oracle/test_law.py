@@ -19,7 +19,7 @@ from millstream.testing.oracle import Case, check, check_real_time
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-QUICK = {("steps", 1), ("aggregates", 2), ("joins", 1), ("hot_keys", 2), ("nested", 1), ("upserts", 2)}
+QUICK = {("steps", 1), ("aggregates", 1), ("joins", 1), ("hot_keys", 1), ("nested", 1), ("upserts", 2)}
 """Job, and in how many runs."""
 SEEDS = [int(seed) for seed in os.environ.get("MILLSTREAM_SEEDS", "1").split(",")]
 
