@@ -50,6 +50,6 @@ def test_every_epoch(name: str, runs: int, seed: int, spark: SparkSession, tmp_p
 def test_real_time(name: str, spark: SparkSession, tmp_path: Path) -> None:
     """With a stop in between."""
     report = check_real_time(case(name, SEEDS[0], runs=2), tmp_path, spark)
-    # How much is written depends on when epochs end: what comes and goes within one is not. That every sink of every job
+    # How much is written depends on when epochs end: what comes and goes within one is not. That every sink of a job
     # writes something is seen in micro-batches, above.
     assert any(report.records.values()), report
