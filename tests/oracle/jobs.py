@@ -232,9 +232,13 @@ def hot_keys(job: ms.Job, topics: Topics) -> None:
 def key_types(job: ms.Job, topics: Topics) -> None:
     stream, table = facts(job, topics).as_("a"), items(job, topics).as_("b")
     chosen = {"c": "a.c", "v": "a.v", "w": "b.v"}
-    stream.join(table, on="a.c = b.c AND a.k = b.e").select(**chosen).to(topics.sink("decimals", changelog=True))
-    stream.join(table, on="a.c = b.c AND a.l = b.d").select(**chosen).to(topics.sink("doubles", changelog=True))
-    stream.join(table, on="a.c = b.c AND date(a.at) = b.at").select(**chosen).to(topics.sink("dates", changelog=True))
+    pairs = {
+        "decimals": "a.k = CAST(b.v % 3 AS DECIMAL(8, 2))",
+        "doubles": "a.l = CAST(b.v % 4 AS DOUBLE)",
+        "dates": "date(date_trunc('month', a.at)) = date_trunc('month', b.at)",
+    }
+    for name, pair in pairs.items():
+        stream.join(table, on=f"a.c = b.c AND {pair}").select(**chosen).to(topics.sink(name, changelog=True))
     stream.join(table, on="a.c = b.c AND substr(a.s, 2) = b.l").select(**chosen).to(
         topics.sink("texts", changelog=True)
     )
