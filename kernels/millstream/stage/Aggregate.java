@@ -1,5 +1,6 @@
 package millstream.stage;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
@@ -46,6 +47,12 @@ final class Aggregate extends Operator {
       fields = accumulator.state(fields);
     }
     this.stateType = fields;
+  }
+
+  static Aggregate of(OperatorSpec spec) {
+    Accumulator[] accumulators = Accumulators.of(spec.json().get("accumulators"), spec.input(0));
+    Closing closing = Closing.of(spec.json().get("closing"));
+    return new Aggregate(spec.name(), spec.upserts(), spec.keys(), spec.keySlots(), accumulators, closing);
   }
 
   @Override
@@ -119,6 +126,13 @@ final class Aggregate extends Operator {
 
   /** The end of a group: the key that holds it, how long results are corrected, and whether only the last is sent. */
   record Closing(int key, long allowed, boolean last) implements java.io.Serializable {
+    static Closing of(JsonNode spec) {
+      if (spec == null) {
+        return null;
+      }
+      return new Closing(spec.get("key").asInt(), spec.get("allowed_ms").asLong(), spec.get("final").asBoolean());
+    }
+
     long time(InternalRow row, int[] slots) {
       return Math.floorDiv(row.getLong(slots[key]), 1000L) + allowed;
     }

@@ -29,6 +29,10 @@ final class Collapse extends Operator {
     this.rowType = rowType;
   }
 
+  static Collapse of(OperatorSpec spec) {
+    return new Collapse(spec.name(), spec.upserts(), spec.input(0));
+  }
+
   @Override
   StructType outputType() {
     return rowType;

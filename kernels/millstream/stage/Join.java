@@ -40,6 +40,10 @@ final class Join extends Operator {
     this.appendOnly = appendOnly;
   }
 
+  static Join of(OperatorSpec spec) {
+    return new Join(spec.name(), spec.input(0), spec.input(1), spec.port(), spec.flag("append_only"));
+  }
+
   @Override
   StructType outputType() {
     return new StructType().add("l", types[0], false).add("r", types[1], false);

@@ -26,6 +26,10 @@ final class Latest extends Operator {
     this.rowType = (StructType) payload.fields()[payload.fieldIndex("row")].dataType();
   }
 
+  static Latest of(OperatorSpec spec) {
+    return new Latest(spec.name(), spec.upserts(), spec.input(0));
+  }
+
   @Override
   StructType outputType() {
     return rowType;

@@ -17,6 +17,10 @@ final class PassThrough extends Operator {
     this.type = type;
   }
 
+  static PassThrough of(OperatorSpec spec) {
+    return new PassThrough(spec.name(), spec.input(0));
+  }
+
   @Override
   StructType outputType() {
     return type;

@@ -12,6 +12,7 @@ from millstream.plan.connectors import SourceOptions
 from millstream.plan.errors import Step, here
 from millstream.plan.explain import tree
 from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime, real_time
+from millstream.plan.node import Node, walk
 from millstream.planner.stages import JobPlan, Pass, plan_job
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Job:
         """The dataflow as a tree: operators, keys, append or changelog, stages, sinks with their guarantee."""
         plan = self.plan()
         notes = {op: f"stage {i}" for i, stage in enumerate(plan.stages, 1) for op in stage.operators}
-        shown: set[nodes.Node] = set()
+        shown: set[Node] = set()
         lines = [
             f"job {self.name}: {count(len(plan.sources), 'source')}, {count(len(plan.stages), 'stage')}, "
             f"{count(len(plan.sinks), 'sink')}"
@@ -125,8 +126,8 @@ def count(number: int, what: str) -> str:
 
 def refuse_doubles(sinks: tuple[nodes.Sink, ...]) -> None:
     """A name stands for one operator, one source, one sink."""
-    seen: dict[tuple[bool, str], nodes.Node] = {}
-    listed = [*(node for node in nodes.walk(sinks) if not isinstance(node, nodes.Sink)), *sinks]
+    seen: dict[tuple[bool, str], Node] = {}
+    listed = [*(node for node in walk(sinks) if not isinstance(node, nodes.Sink)), *sinks]
     for node in listed:
         place = (isinstance(node, nodes.Sink), node.name)
         other = seen.setdefault(place, node)

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from millstream.errors import did_you_mean
-from millstream.plan import build, nodes, windows
+from millstream.plan import build, operators, windows
 from millstream.plan.aggregates import Closing, Keyed
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
+from millstream.plan.node import Node
 from millstream.plan.windows import Window
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Relation:
     """Rows with columns. Every method gives a new relation and leaves this one as it is."""
 
-    def __init__(self, job: Job, node: nodes.Node) -> None:
+    def __init__(self, job: Job, node: Node) -> None:
         self._job = job
         self._node = node
 
@@ -27,10 +28,10 @@ class Relation:
     def columns(self) -> tuple[str, ...]:
         return tuple(column.label for column in self._node.columns)
 
-    def _same(self, node: nodes.Node) -> Self:
+    def _same(self, node: Node) -> Self:
         return type(self)(self._job, node)
 
-    def _other(self, other: Relation, call: str) -> nodes.Node:
+    def _other(self, other: Relation, call: str) -> Node:
         step = Step(call, here())
         if not isinstance(other, Relation):
             raise step.error("MS-PLAN-007", f"was given a {type(other).__name__}, not a stream or table.")
@@ -142,7 +143,7 @@ def joined(left: Relation, right: Relation, on: str, how: str) -> Stream | Table
 class GroupedTable:
     """Rows in groups; `agg` says what is wanted of each."""
 
-    def __init__(self, job: Job, node: nodes.Node, keys: tuple[Keyed, ...]) -> None:
+    def __init__(self, job: Job, node: Node, keys: tuple[Keyed, ...]) -> None:
         self._job = job
         self._node = node
         self._keys = keys
@@ -155,7 +156,7 @@ class GroupedTable:
 class WindowedStream:
     """A stream in windows of time; group it further, or count each window as a whole."""
 
-    def __init__(self, job: Job, node: nodes.Node, closing: Closing) -> None:
+    def __init__(self, job: Job, node: Node, closing: Closing) -> None:
         self._job = job
         self._node = node
         self._closing = closing
@@ -171,7 +172,7 @@ class WindowedStream:
 class WindowedGroups:
     """The groups of each window."""
 
-    def __init__(self, job: Job, node: nodes.Node, keys: tuple[Keyed, ...], closing: Closing) -> None:
+    def __init__(self, job: Job, node: Node, keys: tuple[Keyed, ...], closing: Closing) -> None:
         self._job = job
         self._node = node
         self._keys = keys
@@ -188,7 +189,7 @@ class WindowedTable(Table):
     def final(self) -> Stream:
         """Each window's result once, when the watermark has passed its end: a stream."""
         node = self._node
-        if not isinstance(node, nodes.Aggregate) or node.closing is None:
+        if not isinstance(node, operators.Aggregate) or node.closing is None:
             raise Step("final", here()).error(
                 "MS-WINDOW-003", "does not follow a window's agg().", hint="call final() right after agg()"
             )

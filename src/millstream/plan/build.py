@@ -5,12 +5,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import did_you_mean
-from millstream.plan import aggregates, nodes
+from millstream.plan import aggregates, nodes, operators
 from millstream.plan.aggregates import Closing, Keyed
 from millstream.plan.columns import Column, Columns, labels, side_by_side
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, resolve, same, scalar, unknown
+from millstream.plan.node import Key, Node
 from millstream.plan.schema import read_schema
 
 RAW = tuple(
@@ -42,7 +43,7 @@ def source(
     return nodes.Source(name or options.label, step.at, options, fields, by or None, time, lateness)
 
 
-def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> nodes.Key:
+def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> Key:
     return tuple(known(name, [part.name for part in fields], step) for name in names)
 
 
@@ -77,24 +78,24 @@ def known(name: str, names: list[str], step: Step) -> str:
     )
 
 
-def table(read: nodes.Source, key: tuple[str, ...]) -> nodes.Node:
+def table(read: nodes.Source, key: tuple[str, ...]) -> Node:
     """A source as a table: a changelog as it is, upserts by the latest row of each key."""
     if read.options.format == "raw":
         raise Step(read.name, read.at).error("MS-SOURCE-004", "reads raw records as a table.", hint='use format="json"')
     by = keys(key, read.schema, Step(read.name, read.at))
     if read.options.changelog:
         return nodes.Declared(None, read.at, read, by)
-    return nodes.Latest(f"latest_{read.name}", read.at, read, by)
+    return operators.Latest(f"latest_{read.name}", read.at, read, by)
 
 
-def alias(input: nodes.Node, name: str) -> nodes.Alias:
+def alias(input: Node, name: str) -> nodes.Alias:
     step = Step(input.name, here())
     if not name.isidentifier():
         raise step.error("MS-PLAN-003", f"cannot be called {name!r}.", hint="use letters, digits and _")
     return nodes.Alias(None, step.at, input, name)
 
 
-def select(input: nodes.Node, plain: tuple[str, ...], named: dict[str, str]) -> nodes.Project:
+def select(input: Node, plain: tuple[str, ...], named: dict[str, str]) -> nodes.Project:
     step = Step("select", here())
     chosen: list[Keyed] = []
     for sql in plain:
@@ -150,7 +151,7 @@ def distinct_names(chosen: list[Keyed], step: Step) -> tuple[Keyed, ...]:
     return tuple(chosen)
 
 
-def with_columns(input: nodes.Node, named: dict[str, str]) -> nodes.Project:
+def with_columns(input: Node, named: dict[str, str]) -> nodes.Project:
     """The input's columns, some replaced, some added."""
     step = Step("with_columns", here())
     new = {name.lower(): Keyed(name, scalar(sql, input.columns, step)) for name, sql in named.items()}
@@ -158,19 +159,19 @@ def with_columns(input: nodes.Node, named: dict[str, str]) -> nodes.Project:
     return nodes.Project(None, step.at, input, distinct_names([*chosen, *new.values()], step))
 
 
-def where(input: nodes.Node, condition: str) -> nodes.Filter:
+def where(input: Node, condition: str) -> nodes.Filter:
     step = Step("where", here())
     return nodes.Filter(None, step.at, input, scalar(condition, input.columns, step))
 
 
-def explode(input: nodes.Node, array: str, name: str) -> nodes.Explode:
+def explode(input: Node, array: str, name: str) -> nodes.Explode:
     step = Step("explode", here())
     if any(same(column.name, name) for column in input.columns):
         raise step.error("MS-PLAN-004", f"has two columns called {name}.", found=labels(input.columns))
     return nodes.Explode(None, step.at, input, scalar(array, input.columns, step), name)
 
 
-def union(parts: tuple[nodes.Node, ...]) -> nodes.Union:
+def union(parts: tuple[Node, ...]) -> nodes.Union:
     step = Step("union", here())
     names = tuple(column.name for column in parts[0].columns)
     for part in parts:
@@ -186,7 +187,7 @@ def union(parts: tuple[nodes.Node, ...]) -> nodes.Union:
     return nodes.Union(None, step.at, parts)
 
 
-def group(input: nodes.Node, plain: tuple[str, ...], named: dict[str, str], step: Step) -> tuple[Keyed, ...]:
+def group(input: Node, plain: tuple[str, ...], named: dict[str, str], step: Step) -> tuple[Keyed, ...]:
     chosen: list[Keyed] = []
     for sql in plain:
         chosen += selected(sql, input.columns, step)
@@ -197,18 +198,18 @@ def group(input: nodes.Node, plain: tuple[str, ...], named: dict[str, str], step
 
 
 def aggregate(
-    input: nodes.Node, keys: tuple[Keyed, ...], named: dict[str, str], closing: Closing | None = None
-) -> nodes.Aggregate:
+    input: Node, keys: tuple[Keyed, ...], named: dict[str, str], closing: Closing | None = None
+) -> operators.Aggregate:
     step = Step("agg", here())
     if not named:
         raise step.error("MS-AGG-004", "computes nothing.", hint='for example agg(n="count(*)")')
     bound = {name: bind(parse(sql, step), input.columns, step) for name, sql in named.items()}
     figures, results = aggregates.split(bound, keys, step)
     distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items())], step)
-    return nodes.Aggregate(None, step.at, input, keys, figures, results, closing)
+    return operators.Aggregate(None, step.at, input, keys, figures, results, closing)
 
 
-def join(left: nodes.Node, right: nodes.Node, on: str) -> nodes.Join:
+def join(left: Node, right: Node, on: str) -> operators.Join:
     step = Step("join", here())
     columns = apart(left, right, step)
     tree = parse(on, step)
@@ -227,14 +228,14 @@ def join(left: nodes.Node, right: nodes.Node, on: str) -> nodes.Join:
             hint="at least one condition must be of the form left.column = right.column",
         )
     residual = bind(exp.and_(*rest), joined(left, right), step) if rest else None
-    return nodes.Join(None, step.at, left, right, tuple(pairs), residual)
+    return operators.Join(None, step.at, left, right, tuple(pairs), residual)
 
 
-def joined(left: nodes.Node, right: nodes.Node) -> Columns:
+def joined(left: Node, right: Node) -> Columns:
     return side_by_side(left.columns, right.columns)
 
 
-def apart(left: nodes.Node, right: nodes.Node, step: Step) -> Columns:
+def apart(left: Node, right: Node, step: Step) -> Columns:
     """The columns of both sides, which must be told apart by their aliases."""
     columns = joined(left, right)
     fields_ = [column.field.lower() for column in columns]
@@ -256,15 +257,13 @@ def conjuncts(tree: exp.Expr) -> list[exp.Expr]:
     return [tree]
 
 
-def equality(
-    part: exp.Expr, left: nodes.Node, right: nodes.Node, columns: Columns, step: Step
-) -> tuple[Expr, Expr] | None:
+def equality(part: exp.Expr, left: Node, right: Node, columns: Columns, step: Step) -> tuple[Expr, Expr] | None:
     """`l.x = r.y` as a pair of expressions, each over its own side; None for any other condition."""
     bound = bind(part, columns, step)
     if not isinstance(bound.tree, exp.EQ):
         return None
     one, other = Expr(bound.tree.this.sql("spark")), Expr(bound.tree.expression.sql("spark"))
-    probe = nodes.Join(None, None, left, right, (), None)
+    probe = operators.Join(None, None, left, right, (), None)
     of_left, of_right = ({new: old for old, new in side.items()} for side in probe.carried)
     for a, b in ((one, other), (other, one)):
         if a.fields and b.fields and a.fields <= of_left.keys() and b.fields <= of_right.keys():
@@ -272,7 +271,7 @@ def equality(
     return None
 
 
-def sink(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, name: str | None) -> nodes.Sink:
+def sink(input: Node, options: SinkOptions, mode: WriteMode | None, name: str | None) -> nodes.Sink:
     step = Step(name or options.label, here())
     names = [column.name.lower() for column in input.columns]
     double = next((column for column in input.columns if names.count(column.name.lower()) > 1), None)
@@ -286,7 +285,7 @@ def sink(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, name: 
     return nodes.Sink(name or options.label, step.at, input, options, write_mode(input, options, mode, step))
 
 
-def write_mode(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, step: Step) -> WriteMode:
+def write_mode(input: Node, options: SinkOptions, mode: WriteMode | None, step: Step) -> WriteMode:
     others = [other for other in options.modes if other != "append"]
     appends = "append" in options.modes and (input.append_only or not others)
     chosen = mode or ("append" if appends else others[0])
@@ -313,7 +312,7 @@ def write_mode(input: nodes.Node, options: SinkOptions, mode: WriteMode | None, 
     return chosen
 
 
-def check_record_key(input: nodes.Node, options: SinkOptions, mode: WriteMode, step: Step) -> None:
+def check_record_key(input: Node, options: SinkOptions, mode: WriteMode, step: Step) -> None:
     """Upserts by anything but the table's key would overwrite other rows, and leave old ones behind."""
     by = [known(name, [column.name for column in input.columns], step) for name in options.key]
     names = [column.name for name in input.key or () for column in input.columns if column.field == name]

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from millstream.plan.aggregates import Figure
 from millstream.plan.expressions import Expr, field
-from millstream.plan.nodes import (
-    Aggregate,
-    Alias,
-    Collapse,
-    DeadLetters,
-    Declared,
-    Explode,
-    Filter,
-    Join,
-    Keep,
-    Latest,
-    Node,
-    Project,
-    Sink,
-    Source,
-    Union,
-)
+from millstream.plan.node import Node
+from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project, Sink, Source, Union
+from millstream.plan.operators import Aggregate, Collapse, Join, Latest
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:

@@ -1,90 +1,17 @@
-"""The nodes of a plan: immutable, checked when they are built, equal when they mean the same."""
+"""Where rows come from, the steps that need no memory, and where rows go."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 from sqlglot import exp
 
-from millstream.errors import Location
-from millstream.plan.aggregates import Closing, Figure, Keyed, Result
-from millstream.plan.columns import Columns, plain, side_by_side, under
+from millstream.plan.aggregates import Keyed
+from millstream.plan.columns import Columns, plain, under
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
-from millstream.plan.expressions import Expr
-
-Key = tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A relation. Two nodes that say the same are the same node, and run once."""
-
-    given: str | None
-    at: Location | None
-
-    @property
-    def name(self) -> str:
-        """Given by the user or derived from the content, never from the position: state is found again by it."""
-        return self.given or f"{type(self).__name__.lower()}_{self.digest}"
-
-    @cached_property
-    def digest(self) -> str:
-        """A field that has its default says nothing, so that names stay when a later version adds one."""
-        named = [(part, getattr(self, part.name)) for part in fields(self) if part.name not in ("given", "at")]
-        content = repr((type(self).__name__, [said(value) for part, value in named if value != part.default]))
-        return hashlib.sha256(content.encode()).hexdigest()[:8]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Node) and self.identity == other.identity
-
-    def __hash__(self) -> int:
-        return hash(self.identity)
-
-    @property
-    def identity(self) -> tuple[str, str | None, str]:
-        return type(self).__name__, self.given, self.digest
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return ()
-
-    def with_inputs(self, inputs: tuple[Node, ...]) -> Self:
-        """The same step over other inputs; it keeps its name, so that a rewritten plan finds its state."""
-        # Not by equality: inputs that were rewritten further up still have their old names, and are equal.
-        if all(new is old for new, old in zip(inputs, self.inputs, strict=True)):
-            return self
-        rest = list(inputs)
-        changed: dict[str, object] = {}
-        for part in fields(self):
-            value = getattr(self, part.name)
-            if isinstance(value, Node):
-                changed[part.name] = rest.pop(0)
-            elif isinstance(value, tuple) and value and isinstance(value[0], Node):
-                changed[part.name] = tuple(rest.pop(0) for _ in value)
-        name = self.given if isinstance(self, STATELESS) else self.name
-        return replace(self, given=name, **changed)  # type: ignore[arg-type]
-
-    @cached_property
-    def columns(self) -> Columns:
-        raise NotImplementedError
-
-    @cached_property
-    def append_only(self) -> bool:
-        """Whether rows are only ever added."""
-        return all(node.append_only for node in self.inputs)
-
-    @cached_property
-    def key(self) -> Key | None:
-        """The fields that tell the rows of a table apart, if they are known."""
-        return None
-
-    @property
-    def carries(self) -> tuple[str, ...]:
-        """The fields of its rows."""
-        return tuple(column.field for column in self.columns)
+from millstream.plan.expressions import Expr, field
+from millstream.plan.node import Key, Node, Unary
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,16 +32,16 @@ class Source(Node):
     def append_only(self) -> bool:
         return not self.options.changelog and self.upserts is None
 
+    @cached_property
+    def event_time(self) -> str | None:
+        return self.time
+
 
 @dataclass(frozen=True, eq=False)
-class DeadLetters(Node):
+class DeadLetters(Unary):
     """The records of a source that could not be read."""
 
     input: Source
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
 
     @cached_property
     def columns(self) -> Columns:
@@ -124,21 +51,20 @@ class DeadLetters(Node):
     def append_only(self) -> bool:
         return True
 
-
-@dataclass(frozen=True, eq=False)
-class Declared(Node):
-    """A changelog that the user declared to have a key."""
-
-    input: Node
-    declared: Key
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
+    @cached_property
+    def key(self) -> Key | None:
+        return None
 
     @cached_property
-    def columns(self) -> Columns:
-        return self.input.columns
+    def event_time(self) -> str | None:
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Declared(Unary):
+    """A changelog that the user declared to have a key."""
+
+    declared: Key
 
     @cached_property
     def key(self) -> Key | None:
@@ -146,31 +72,17 @@ class Declared(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Alias(Node):
-    input: Node
+class Alias(Unary):
     alias: str
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
 
     @cached_property
     def columns(self) -> Columns:
         return under(self.input.columns, self.alias)
 
-    @cached_property
-    def key(self) -> Key | None:
-        return self.input.key
-
 
 @dataclass(frozen=True, eq=False)
-class Project(Node):
-    input: Node
+class Project(Unary):
     exprs: tuple[Keyed, ...]
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
 
     @cached_property
     def columns(self) -> Columns:
@@ -185,40 +97,40 @@ class Project(Node):
         names = [carried.get(name) for name in self.input.key]
         return tuple(name for name in names if name is not None) if None not in names else None
 
+    @cached_property
+    def event_time(self) -> str | None:
+        below = self.input.event_time
+        return next((part.name for part in self.exprs if below and part.expr.sql == field(below)), None)
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [set().union(*(part.expr.fields for part in self.exprs if part.name in needed))]
+
 
 @dataclass(frozen=True, eq=False)
-class Filter(Node):
-    input: Node
+class Filter(Unary):
     condition: Expr
 
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @cached_property
-    def columns(self) -> Columns:
-        return self.input.columns
-
-    @cached_property
-    def key(self) -> Key | None:
-        return self.input.key
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [needed | self.condition.fields]
 
 
 @dataclass(frozen=True, eq=False)
-class Explode(Node):
+class Explode(Unary):
     """One row per element of an array; the element is a new column."""
 
-    input: Node
     array: Expr
     element: str
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
 
     @cached_property
     def columns(self) -> Columns:
         return (*self.input.columns, *plain([self.element]))
+
+    @cached_property
+    def key(self) -> Key | None:
+        return None
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [(needed - {self.element}) | self.array.fields]
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,17 +145,17 @@ class Union(Node):
     def columns(self) -> Columns:
         return self.parts[0].columns
 
+    @cached_property
+    def event_time(self) -> str | None:
+        times = {part.event_time for part in self.parts}
+        return times.pop() if len(times) == 1 else None
+
 
 @dataclass(frozen=True, eq=False)
-class Keep(Node):
+class Keep(Unary):
     """Only the fields that are needed further on; names and aliases stay."""
 
-    input: Node
     kept: tuple[str, ...]
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
 
     @cached_property
     def columns(self) -> Columns:
@@ -253,150 +165,19 @@ class Keep(Node):
     def key(self) -> Key | None:
         return self.input.key if self.input.key and set(self.input.key) <= set(self.kept) else None
 
-
-@dataclass(frozen=True, eq=False)
-class Latest(Node):
-    """Upserts by key as a table: the latest row of each key."""
-
-    input: Node
-    by: Key
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
     @cached_property
-    def columns(self) -> Columns:
-        return self.input.columns
-
-    @cached_property
-    def append_only(self) -> bool:
-        return False
-
-    @cached_property
-    def key(self) -> Key | None:
-        return self.by
+    def event_time(self) -> str | None:
+        return self.input.event_time if self.input.event_time in self.kept else None
 
 
 @dataclass(frozen=True, eq=False)
-class Collapse(Node):
-    """A table with the changes of each key brought together, in order: for upserts."""
-
-    input: Node
-    by: Key
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @cached_property
-    def columns(self) -> Columns:
-        return self.input.columns
-
-    @cached_property
-    def key(self) -> Key | None:
-        return self.by
-
-
-@dataclass(frozen=True, eq=False)
-class Aggregate(Node):
-    input: Node
-    keys: tuple[Keyed, ...]
-    figures: tuple[Figure, ...]
-    results: tuple[Result, ...]
-    closing: Closing | None = None
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @cached_property
-    def columns(self) -> Columns:
-        return plain([*(part.name for part in self.keys), *(part.name for part in self.results)])
-
-    @cached_property
-    def append_only(self) -> bool:
-        return self.closing is not None and self.closing.final
-
-    @cached_property
-    def key(self) -> Key | None:
-        return tuple(part.name for part in self.keys)
-
-
-@dataclass(frozen=True, eq=False)
-class Join(Node):
-    """Rows that agree on `on` (pairs of expressions) and meet `residual`."""
-
-    left: Node
-    right: Node
-    on: tuple[tuple[Expr, Expr], ...]
-    residual: Expr | None
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
-
-    @cached_property
-    def columns(self) -> Columns:
-        return side_by_side(self.left.columns, self.right.columns)
-
-    @cached_property
-    def key(self) -> Key | None:
-        if self.left.key is None or self.right.key is None:
-            return None
-        left, right = self.carried
-        return (*(left[name] for name in self.left.key), *(right[name] for name in self.right.key))
-
-    @property
-    def carried(self) -> tuple[dict[str, str], dict[str, str]]:
-        """For each side, the field of the result that carries a field of the input."""
-        width = len(self.left.columns)
-        left = zip(self.left.carries, self.carries[:width], strict=True)
-        right = zip(self.right.carries, self.carries[width:], strict=True)
-        return dict(left), dict(right)
-
-
-@dataclass(frozen=True, eq=False)
-class Sink(Node):
-    input: Node
+class Sink(Unary):
     options: SinkOptions
     mode: WriteMode
 
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @cached_property
-    def columns(self) -> Columns:
-        return self.input.columns
-
-
-def said(part: object) -> object:
-    """A node stands in another's content by its name: what was named shields those below from changes above."""
-    if isinstance(part, Node):
-        return part.name
-    return [said(item) for item in part] if isinstance(part, tuple) else repr(part)
-
-
-STATELESS = (Alias, Declared, Project, Filter, Explode, Union, Keep, DeadLetters)
-STATEFUL = (Latest, Collapse, Aggregate, Join)
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [set(self.input.carries)]
 
 
 def is_field(expr: Expr) -> bool:
     return isinstance(expr.tree, exp.Column)
-
-
-def walk(roots: tuple[Node, ...]) -> list[Node]:
-    """Every node once, inputs before what reads them."""
-    seen: dict[Node, None] = {}
-
-    def visit(node: Node) -> None:
-        if node in seen:
-            return
-        for part in node.inputs:
-            visit(part)
-        seen[node] = None
-
-    for root in roots:
-        visit(root)
-    return list(seen)

@@ -11,6 +11,7 @@ from millstream.plan.build import carried, distinct_names
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, field
 from millstream.plan.modes import milliseconds
+from millstream.plan.node import Node
 
 START, END = "window_start", "window_end"
 
@@ -48,27 +49,10 @@ def positive(what: str, text: str) -> int:
     return length
 
 
-def event_time(node: nodes.Node) -> str | None:
-    """The field that carries the event time, if one does."""
-    match node:
-        case nodes.Source():
-            return node.time
-        case nodes.Project():
-            below = event_time(node.input)
-            return next((part.name for part in node.exprs if below and part.expr.sql == field(below)), None)
-        case nodes.Alias() | nodes.Filter() | nodes.Explode() | nodes.Keep() | nodes.Declared():
-            return event_time(node.inputs[0])
-        case nodes.Union():
-            times = {event_time(part) for part in node.parts}
-            return times.pop() if len(times) == 1 else None
-        case _:
-            return None
-
-
-def windowed(node: nodes.Node, window: Window) -> nodes.Node:
+def windowed(node: Node, window: Window) -> Node:
     """The rows, each once per window that it is in, with the window's start and end."""
     step = Step("window", here())
-    time = event_time(node)
+    time = node.event_time
     if time is None:
         raise step.error(
             "MS-WINDOW-001",
@@ -79,7 +63,7 @@ def windowed(node: nodes.Node, window: Window) -> nodes.Node:
     micros = f"unix_micros({field(time)})"
     size, every = window.size_ms * 1000, window.every_ms * 1000
     first = f"{micros} - pmod({micros}, {every})"
-    timed: nodes.Node = nodes.Filter(None, step.at, node, Expr(f"NOT {field(time)} IS NULL"))
+    timed: Node = nodes.Filter(None, step.at, node, Expr(f"NOT {field(time)} IS NULL"))
     if window.overlap > 1:
         starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {first} - i * {every})"
         inside = f"FILTER({starts}, s -> s + {size} > {micros})"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from millstream.plan.nodes import Node, Sink, walk
+from millstream.plan.node import Node, walk
+from millstream.plan.nodes import Sink
 
 Dataflow = tuple[Sink, ...]
 

@@ -7,22 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from millstream.plan.nodes import (
-    STATEFUL,
-    Aggregate,
-    Alias,
-    Collapse,
-    Declared,
-    Join,
-    Keep,
-    Latest,
-    Node,
-    Project,
-    Sink,
-    Source,
-    Union,
-    walk,
-)
+from millstream.plan.node import Node, Stateful, walk
+from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Union
 from millstream.planner.dataflow import Dataflow
 from millstream.planner.rules import apply_rules
 
@@ -39,7 +25,7 @@ class Pass:
         return f"pass_{self.node.name}"
 
 
-Operator = Latest | Collapse | Aggregate | Join | Pass
+Operator = Stateful | Pass
 Producer = Source | Operator
 
 
@@ -99,7 +85,7 @@ def plan_job(flow: Dataflow) -> JobPlan:
     flow = apply_rules(flow)
     cut = Cut(flow)
     for node in walk(flow):
-        if isinstance(node, Latest | Collapse | Aggregate | Join):
+        if isinstance(node, Stateful):
             for side, part in enumerate(node.inputs):
                 cut.connect(part, Port(node, side), cut.levels[node])
         if isinstance(node, Sink):
@@ -142,7 +128,7 @@ def chain(tail: Node) -> tuple[Producer, tuple[Node, ...]]:
     """From a node up to the source or operator that it comes from, through stateless steps only."""
     steps: list[Node] = []
     node = tail
-    while not isinstance(node, Source | Latest | Collapse | Aggregate | Join):
+    while not isinstance(node, Source | Stateful):
         steps.insert(0, node)
         (node,) = node.inputs
     return node, tuple(steps)
@@ -153,5 +139,5 @@ def levels(flow: Dataflow) -> dict[Node | Pass, int]:
     found: dict[Node | Pass, int] = {}
     for node in walk(flow):
         above = max((found[part] for part in node.inputs), default=0)
-        found[node] = above + isinstance(node, STATEFUL)
+        found[node] = above + isinstance(node, Stateful)
     return found

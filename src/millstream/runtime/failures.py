@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from millstream.errors import Location, MillstreamError
-from millstream.plan.nodes import walk
+from millstream.plan.node import walk
 from millstream.planner.stages import JobPlan
 from millstream.spark.launch import LOG
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.modes import Batch, Mode, RealTime
-from millstream.plan.nodes import Aggregate
+from millstream.plan.operators import Aggregate
 from millstream.planner.stages import JobPlan
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained

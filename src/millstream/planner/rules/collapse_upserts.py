@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from millstream.plan.nodes import STATELESS, Collapse, Join, Node, Sink, Union
+from millstream.plan.node import Node, Stateful
+from millstream.plan.nodes import Sink, Source, Union
+from millstream.plan.operators import Collapse, Join
 from millstream.planner.dataflow import Dataflow, rewrite
 
 
@@ -25,4 +27,4 @@ def in_order(node: Node) -> bool:
     if isinstance(node, Join):
         keys = (set(node.left.key or ()), set(node.right.key or ()))
         return all(left.fields <= keys[0] or right.fields <= keys[1] for left, right in node.on)
-    return in_order(node.inputs[0]) if isinstance(node, STATELESS) else True
+    return isinstance(node, Source | Stateful) or in_order(node.inputs[0])

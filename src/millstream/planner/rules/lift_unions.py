@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from millstream.plan.nodes import Alias, Declared, Explode, Filter, Keep, Node, Project, Union
+from millstream.plan.node import Node
+from millstream.plan.nodes import Alias, Declared, Explode, Filter, Keep, Project, Union
 from millstream.planner.dataflow import Dataflow, rewrite
 
 STEPS = (Alias, Declared, Explode, Filter, Keep, Project)

@@ -8,7 +8,9 @@ from sqlglot import exp
 
 from millstream.plan.build import conjuncts
 from millstream.plan.expressions import Expr, field, render
-from millstream.plan.nodes import Filter, Join, Node
+from millstream.plan.node import Node
+from millstream.plan.nodes import Filter
+from millstream.plan.operators import Join
 from millstream.planner.dataflow import Dataflow, readers, rewrite
 
 

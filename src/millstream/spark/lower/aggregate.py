@@ -11,8 +11,8 @@ from pyspark.sql.types import DataType, DecimalType
 from millstream.errors import MillstreamError
 from millstream.plan.aggregates import Closing, Figure
 from millstream.plan.expressions import Expr, field
-from millstream.plan.nodes import Aggregate
-from millstream.spark.lower.ports import Shape, Unpacked
+from millstream.plan.operators import Aggregate
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
 from millstream.spark.lower.types import as_key, decimal, floating, types_of, whole
 
 
@@ -116,28 +116,28 @@ def result(part: Figure, type_: DataType, places: list[str]) -> str:
     return places[0]
 
 
-def shape(node: Aggregate, rows: DataFrame) -> Shape:
+def shapes(node: Aggregate, rows: Frames) -> tuple[Shape, ...]:
     keys = tuple(part.expr.sql for part in node.keys)
-    payload = tuple(sql for part in figures(node, rows).accumulators for sql in part.payload)
-    types = types_of(rows, [*keys, *payload])
+    payload = tuple(sql for part in figures(node, rows[0]).accumulators for sql in part.payload)
+    types = types_of(rows[0], [*keys, *payload])
     named = tuple((f"p{i}", sql) for i, sql in enumerate(payload))
-    return Shape(keys, tuple(types[: len(keys)]), named, tuple(types[len(keys) :]))
+    return (Shape(keys, tuple(types[: len(keys)]), named, tuple(types[len(keys) :])),)
 
 
-def unpack(node: Aggregate, rows: DataFrame, struct: str) -> Unpacked:
+def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
     texts = {f"k{i}": f"{struct}.k{i}" for i in range(len(node.keys))}
-    places = {f"a{i}": f"{struct}.a{i}" for i in range(len(figures(node, rows).accumulators))}
-    for i, sql in enumerate(figures(node, rows).results):
+    places = {f"a{i}": f"{struct}.a{i}" for i in range(len(figures(node, rows[0]).accumulators))}
+    for i, sql in enumerate(figures(node, rows[0]).results):
         texts[f"f{i}"] = Expr(sql).over(places)
     fields = [(part.name, texts[f"k{i}"]) for i, part in enumerate(node.keys)]
     fields += [(part.name, Expr(part.sql).over(texts)) for part in node.results]
     return Unpacked(tuple(fields))
 
 
-def spec(node: Aggregate, rows: DataFrame) -> dict[str, object]:
+def spec(node: Aggregate, rows: Frames) -> dict[str, object]:
     at = 0
     listed = []
-    for part in figures(node, rows).accumulators:
+    for part in figures(node, rows[0]).accumulators:
         listed.append({"kind": part.kind, "at": at})
         at += len(part.payload)
     closing = {} if node.closing is None else {"closing": closes(node, node.closing)}
@@ -150,10 +150,10 @@ def closes(node: Aggregate, closing: Closing) -> dict[str, object]:
     return {"key": end, "allowed_ms": closing.allowed_ms, "final": closing.final}
 
 
-def batch(node: Aggregate, rows: DataFrame) -> DataFrame:
+def batch(node: Aggregate, rows: Frames) -> DataFrame:
     """Plain SQL."""
     calls = {f"f{i}": call(part) for i, part in enumerate(node.figures)}
-    keyed = rows.groupBy(*(expr(part.expr.sql).alias(f"k{i}") for i, part in enumerate(node.keys)))
+    keyed = rows[0].groupBy(*(expr(part.expr.sql).alias(f"k{i}") for i, part in enumerate(node.keys)))
     found = keyed.agg(*(expr(sql).alias(name) for name, sql in calls.items()))
     keys = [f"k{i} AS {field(part.name)}" for i, part in enumerate(node.keys)]
     return found.selectExpr(*keys, *(f"{part.sql} AS {field(part.name)}" for part in node.results))
@@ -161,3 +161,6 @@ def batch(node: Aggregate, rows: DataFrame) -> DataFrame:
 
 def call(part: Figure) -> str:
     return f"{part.function}({part.argument.sql if part.argument else '*'})"
+
+
+AGGREGATE = Lowering(shapes, unpack, spec, batch)

@@ -10,10 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import field
-from millstream.plan.nodes import Aggregate, Collapse, Join, Latest, Node, Sink, Source, Union
-from millstream.spark.lower import aggregate, join, latest
+from millstream.plan.node import Node, Stateful
+from millstream.plan.nodes import Sink, Source, Union
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.frames import hidden, steps
+from millstream.spark.lower.operators import LOWERINGS
+from millstream.spark.lower.ports import plain
 
 CHECKED = """CASE WHEN `_n` < 0L
   THEN raise_error('MS-STATE-001: a changelog takes back rows that it never added') ELSE `_n` END"""
@@ -40,24 +42,19 @@ class Batch:
             case Source():
                 rows = sources.batch(node, self.spark, self.endings(node))
                 return summed(rows, node) if node.options.changelog else rows
-            case Join():
-                return weighed(join.batch(node, self.plain(node.left), self.plain(node.right)))
-            case Aggregate():
-                return weighed(aggregate.batch(node, self.plain(node.input)))
-            case Latest():
-                return weighed(latest.batch(node, self.rows(node.input)))
+            case Stateful():
+                inputs = tuple(steps(self.rows(part), ()) for part in node.inputs)
+                return weighed(LOWERINGS[type(node)].batch(node, inputs))
             case Union():
-                return reduce(DataFrame.unionAll, (self.plain(part) for part in node.parts)).selectExpr(
-                    "1L AS `_w`", "*"
-                )
-            case Sink() | Collapse():
+                return weighed(reduce(DataFrame.unionAll, (self.plain(part) for part in node.parts)))
+            case Sink():
                 return self.rows(node.input)
             case _:
                 return steps(self.rows(node.inputs[0]), (node,))
 
     def plain(self, node: Node) -> DataFrame:
         """A node's fields alone, in their order."""
-        return steps(self.rows(node), ()).selectExpr(*(field(name) for name in node.carries))
+        return plain(node, steps(self.rows(node), ()))
 
 
 def weighed(rows: DataFrame) -> DataFrame:

@@ -5,21 +5,28 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from millstream.plan.expressions import field
-from millstream.plan.nodes import Collapse
-from millstream.spark.lower.ports import Shape, Unpacked
+from millstream.plan.operators import Collapse
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, whole_row
 from millstream.spark.lower.types import types_of
 
 
-def shape(node: Collapse, rows: DataFrame) -> Shape:
+def shapes(node: Collapse, rows: Frames) -> tuple[Shape, ...]:
     keys = tuple(field(name) for name in node.by)
     payload = tuple((name, field(name)) for name in node.carries)
-    types = types_of(rows, [*keys, *(sql for _, sql in payload)])
-    return Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :]))
+    types = types_of(rows[0], [*keys, *(sql for _, sql in payload)])
+    return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :])),)
 
 
-def unpack(node: Collapse, struct: str) -> Unpacked:
-    return Unpacked(tuple((name, f"{struct}.{field(name)}") for name in node.carries))
+def unpack(node: Collapse, rows: Frames, struct: str) -> Unpacked:
+    return whole_row(node, struct)
 
 
-def spec(node: Collapse) -> dict[str, object]:
+def spec(node: Collapse, rows: Frames) -> dict[str, object]:
     return {"kind": "collapse"}
+
+
+def batch(node: Collapse, rows: Frames) -> DataFrame:
+    return plain(node.input, rows[0])
+
+
+COLLAPSE = Lowering(shapes, unpack, spec, batch)

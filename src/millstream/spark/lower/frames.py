@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from millstream.plan.expressions import field
-from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Node, Project
+from millstream.plan.node import Node
+from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project
 
 HIDDEN = ("_w", "_deleted", "_order", "_bad")
 """Columns that are Millstream's and ride along."""

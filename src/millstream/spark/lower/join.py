@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import expr
 
-from millstream.plan.expressions import Expr, field
-from millstream.plan.nodes import Join
-from millstream.spark.lower.ports import Shape, Unpacked
+from millstream.plan.expressions import field
+from millstream.plan.operators import Join
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
 from millstream.spark.lower.types import common_type, types_of
 
 
-def shapes(node: Join, left: DataFrame, right: DataFrame) -> tuple[Shape, Shape]:
+def shapes(node: Join, rows: Frames) -> tuple[Shape, ...]:
     """What each side needs; rows with a NULL key match nothing and are left out."""
+    left, right = rows
     left_keys, right_keys = [pair[0].sql for pair in node.on], [pair[1].sql for pair in node.on]
     pairs = zip(types_of(left, left_keys), types_of(right, right_keys), strict=True)
     types = tuple(common_type(left, one, other) for one, other in pairs)
@@ -22,10 +24,10 @@ def shapes(node: Join, left: DataFrame, right: DataFrame) -> tuple[Shape, Shape]
         condition = " AND ".join(f"({key}) IS NOT NULL" for key in keys)
         payload_types = tuple(types_of(frame, [sql for _, sql in payload]))
         made.append(Shape(tuple(keys), types, payload, payload_types, condition))
-    return made[0], made[1]
+    return tuple(made)
 
 
-def unpack(node: Join, struct: str) -> Unpacked:
+def unpack(node: Join, rows: Frames, struct: str) -> Unpacked:
     left, right = node.carried
     fields = [(new, f"{struct}.l.{field(old)}") for old, new in left.items()]
     fields += [(new, f"{struct}.r.{field(old)}") for old, new in right.items()]
@@ -33,27 +35,24 @@ def unpack(node: Join, struct: str) -> Unpacked:
     return Unpacked(tuple(fields), condition)
 
 
-def spec(node: Join) -> dict[str, object]:
+def spec(node: Join, rows: Frames) -> dict[str, object]:
     return {"kind": "join", "append_only": node.append_only}
 
 
-def batch(node: Join, left: DataFrame, right: DataFrame) -> DataFrame:
+def batch(node: Join, rows: Frames) -> DataFrame:
     """Plain SQL."""
     sides = []
-    for frame, carried in zip((left, right), node.carried, strict=True):
+    for frame, carried in zip(rows, node.carried, strict=True):
         sides.append(frame.selectExpr(*(f"{field(old)} AS {field(new)}" for old, new in carried.items())))
     conditions = [f"({one}) = ({other})" for one, other in keys_of_result(node)]
     if node.residual:
         conditions.append(f"({node.residual.sql})")
-    from pyspark.sql.functions import expr
-
     return sides[0].join(sides[1], expr(" AND ".join(conditions)))
 
 
 def keys_of_result(node: Join) -> list[tuple[str, str]]:
     left, right = ({old: field(new) for old, new in side.items()} for side in node.carried)
-    return [(renamed(one, left), renamed(other, right)) for one, other in node.on]
+    return [(one.over(left), other.over(right)) for one, other in node.on]
 
 
-def renamed(expr: Expr, fields: dict[str, str]) -> str:
-    return expr.over(fields)
+JOIN = Lowering(shapes, unpack, spec, batch)

@@ -6,32 +6,39 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import field
-from millstream.plan.nodes import Latest
-from millstream.spark.lower.ports import Shape, Unpacked
+from millstream.plan.operators import Latest
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, whole_row
 from millstream.spark.lower.types import types_of
 
 
-def shape(node: Latest, rows: DataFrame) -> Shape:
+def shapes(node: Latest, rows: Frames) -> tuple[Shape, ...]:
     keys = tuple(field(name) for name in node.by)
     row = ", ".join(f"'{name}', {field(name)}" for name in node.carries)
     payload = (("row", f"CASE WHEN NOT `_deleted` THEN named_struct({row}) END"), ("order", "`_order`"))
-    types = types_of(rows, [*keys, *(sql for _, sql in payload)])
-    return Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :]))
+    types = types_of(rows[0], [*keys, *(sql for _, sql in payload)])
+    return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :])),)
 
 
-def unpack(node: Latest, struct: str) -> Unpacked:
-    return Unpacked(tuple((name, f"{struct}.{field(name)}") for name in node.carries))
+def unpack(node: Latest, rows: Frames, struct: str) -> Unpacked:
+    return whole_row(node, struct)
 
 
-def spec(node: Latest) -> dict[str, object]:
+def spec(node: Latest, rows: Frames) -> dict[str, object]:
     return {"kind": "latest"}
 
 
-def batch(node: Latest, rows: DataFrame) -> DataFrame:
+def batch(node: Latest, rows: Frames) -> DataFrame:
     """Plain SQL: of each key the row that is last in the log, unless that is a delete."""
     struct = ", ".join(f"'{name}', {field(name)}" for name in node.carries)
-    last = rows.groupBy(*(expr(field(name)) for name in node.by)).agg(
-        expr(f"max_by(named_struct({struct}), `_order`)").alias("_row"),
-        expr("max_by(`_deleted`, `_order`)").alias("_gone"),
+    last = (
+        rows[0]
+        .groupBy(*(expr(field(name)) for name in node.by))
+        .agg(
+            expr(f"max_by(named_struct({struct}), `_order`)").alias("_row"),
+            expr("max_by(`_deleted`, `_order`)").alias("_gone"),
+        )
     )
     return last.where("NOT _gone").selectExpr(*(f"_row.{field(name)} AS {field(name)}" for name in node.carries))
+
+
+LATEST = Lowering(shapes, unpack, spec, batch)

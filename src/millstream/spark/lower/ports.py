@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType
+
+from millstream.plan.expressions import field
+from millstream.plan.node import Node
 
 Place = Callable[[str], str]
 """Where a field stands: SQL for its value."""
@@ -28,3 +33,33 @@ class Unpacked:
 
     fields: tuple[tuple[str, str], ...]
     condition: str | None = None
+
+
+Frames = tuple[DataFrame, ...]
+"""The rows of an operator's inputs, each by itself: the fields of its node, beside the hidden columns."""
+
+N = TypeVar("N")
+
+
+@dataclass(frozen=True)
+class Lowering(Generic[N]):
+    """How one kind of operator becomes Spark."""
+
+    shapes: Callable[[N, Frames], tuple[Shape, ...]]
+    """What it needs of each input's rows."""
+    unpack: Callable[[N, Frames, str], Unpacked]
+    """How its output struct, which stands in the named column, is read."""
+    spec: Callable[[N, Frames], dict[str, object]]
+    """What the kernel is told."""
+    batch: Callable[[N, Frames], DataFrame]
+    """The same as plain SQL over all rows, without weights: the judge of the streaming side."""
+
+
+def plain(node: Node, rows: DataFrame) -> DataFrame:
+    """A node's fields alone, in their order."""
+    return rows.selectExpr(*(field(name) for name in node.carries))
+
+
+def whole_row(node: Node, struct: str) -> Unpacked:
+    """An output struct that is a row of the node."""
+    return Unpacked(tuple((name, f"{struct}.{field(name)}") for name in node.carries))

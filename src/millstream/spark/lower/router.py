@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType
 
 from millstream.plan.expressions import Expr, field
-from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Node, Project
+from millstream.plan.node import Node
+from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project
 from millstream.spark.lower.frames import hidden, steps
 from millstream.spark.lower.ports import Unpacked
 from millstream.spark.lower.types import cast

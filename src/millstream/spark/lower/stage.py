@@ -8,16 +8,11 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, IntegerType, LongType, StructField, StructType
 
-from millstream.plan.expressions import field
-from millstream.plan.nodes import Aggregate, Collapse, Join, Latest
-from millstream.planner.stages import JobPlan, Operator, Pass, Port, Producer, Route, Stage
-from millstream.spark.lower import aggregate, collapse, join, latest
-from millstream.spark.lower.ports import Shape, Unpacked
+from millstream.planner.stages import JobPlan, Operator, Port, Producer, Route, Stage
+from millstream.spark.lower.operators import LOWERINGS
+from millstream.spark.lower.ports import Frames, Shape, Unpacked
 from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
-from millstream.spark.lower.types import as_key, sql_type, types_of
-
-BUCKETS = 64
-"""Rows that only ride through are spread by their hash over so many groups per task set."""
+from millstream.spark.lower.types import as_key, sql_type
 
 
 @dataclass(frozen=True)
@@ -76,54 +71,18 @@ class Shapes:
             for side, shape in enumerate(self.shapes(operator)):
                 self.ports[Port(operator, side)] = shape
 
+    def frames(self, operator: Operator) -> Frames:
+        ports = sorted((port for port in self.rows if port.operator == operator), key=lambda port: port.side)
+        return tuple(self.rows[port] for port in ports)
+
     def shapes(self, operator: Operator) -> tuple[Shape, ...]:
-        rows = self.rows[Port(operator)]
-        match operator:
-            case Join():
-                return join.shapes(operator, rows, self.rows[Port(operator, 1)])
-            case Aggregate():
-                return (aggregate.shape(operator, rows),)
-            case Latest():
-                return (latest.shape(operator, rows),)
-            case Collapse():
-                return (collapse.shape(operator, rows),)
-            case Pass():
-                return (pass_shape(operator, rows),)
+        return LOWERINGS[type(operator)].shapes(operator, self.frames(operator))
 
     def unpack(self, operator: Operator, struct: str) -> Unpacked:
-        match operator:
-            case Join():
-                return join.unpack(operator, struct)
-            case Aggregate():
-                return aggregate.unpack(operator, self.rows[Port(operator)], struct)
-            case Latest():
-                return latest.unpack(operator, struct)
-            case Collapse():
-                return collapse.unpack(operator, struct)
-            case Pass():
-                return Unpacked(tuple((name, f"{struct}.{field(name)}") for name in operator.node.carries))
+        return LOWERINGS[type(operator)].unpack(operator, self.frames(operator), struct)
 
     def spec(self, operator: Operator) -> dict[str, object]:
-        match operator:
-            case Join():
-                return join.spec(operator)
-            case Aggregate():
-                return aggregate.spec(operator, self.rows[Port(operator)])
-            case Latest():
-                return latest.spec(operator)
-            case Collapse():
-                return collapse.spec(operator)
-            case Pass():
-                return {"kind": "pass"}
-
-
-def pass_shape(operator: Pass, rows: DataFrame) -> Shape:
-    """Rows of one key take the same way, so that a retraction cannot overtake its row, nor an update its old form."""
-    fields = [field(name) for name in operator.node.carries]
-    same = [field(name) for name in operator.node.key or ()] or fields
-    key = f"pmod(hash({', '.join(same)}), {BUCKETS})"
-    payload = tuple((name, field(name)) for name in operator.node.carries)
-    return Shape((key,), (IntegerType(),), payload, tuple(types_of(rows, fields)))
+        return LOWERINGS[type(operator)].spec(operator, self.frames(operator))
 
 
 class Layout:

@@ -1,0 +1,45 @@
+package millstream.stage;
+
+import static java.util.Map.entry;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Map;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/** The kinds of accumulators, by the names under which the lowering asks for them. */
+final class Accumulators {
+  /** From the first field that feeds it, and that field's type. */
+  private interface Make {
+    Accumulator at(int input, DataType type);
+  }
+
+  private static final Map<String, Make> KINDS =
+      Map.ofEntries(
+          entry("count", (at, type) -> new Count(at)),
+          entry("plain_sum", (at, type) -> new PlainSum(at, type.equals(DataTypes.DoubleType))),
+          entry("sum_long", (at, type) -> new SumLong(at)),
+          entry("sum_double", (at, type) -> new SumDouble(at)),
+          entry("sum_decimal", SumDecimal::new),
+          entry("min", (at, type) -> new Extreme(at, type, false)),
+          entry("max", (at, type) -> new Extreme(at, type, true)),
+          entry("min_retractable", (at, type) -> new RetractableExtreme(at, type, false)),
+          entry("max_retractable", (at, type) -> new RetractableExtreme(at, type, true)));
+
+  private Accumulators() {}
+
+  static Accumulator[] of(JsonNode list, StructType payload) {
+    Accumulator[] accumulators = new Accumulator[list.size()];
+    for (int i = 0; i < accumulators.length; i++) {
+      String kind = list.get(i).get("kind").asText();
+      Make make = KINDS.get(kind);
+      if (make == null) {
+        throw new IllegalArgumentException("no accumulator of kind " + kind);
+      }
+      int at = list.get(i).get("at").asInt();
+      accumulators[i] = make.at(at, payload.fields()[at].dataType());
+    }
+    return accumulators;
+  }
+}

@@ -1,0 +1,116 @@
+"""The operators that keep state: each has a lowering in `spark/lower` and a kernel in `kernels/millstream/stage`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from millstream.plan.aggregates import Closing, Figure, Keyed, Result
+from millstream.plan.columns import Columns, plain, side_by_side
+from millstream.plan.expressions import Expr
+from millstream.plan.node import Key, Node, Stateful, Unary
+
+
+@dataclass(frozen=True, eq=False)
+class Latest(Stateful, Unary):
+    """Upserts by key as a table: the latest row of each key."""
+
+    by: Key
+
+    prunes = True
+
+    @cached_property
+    def append_only(self) -> bool:
+        return False
+
+    @cached_property
+    def key(self) -> Key | None:
+        return self.by
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [needed | set(self.by)]
+
+
+@dataclass(frozen=True, eq=False)
+class Collapse(Stateful, Unary):
+    """A table with the changes of each key brought together, in order: for upserts."""
+
+    by: Key
+
+    @cached_property
+    def key(self) -> Key | None:
+        return self.by
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate(Stateful, Unary):
+    keys: tuple[Keyed, ...]
+    figures: tuple[Figure, ...]
+    results: tuple[Result, ...]
+    closing: Closing | None = None
+
+    @cached_property
+    def columns(self) -> Columns:
+        return plain([*(part.name for part in self.keys), *(part.name for part in self.results)])
+
+    @cached_property
+    def append_only(self) -> bool:
+        return self.closing is not None and self.closing.final
+
+    @cached_property
+    def key(self) -> Key | None:
+        return tuple(part.name for part in self.keys)
+
+    @cached_property
+    def event_time(self) -> str | None:
+        return None
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        keys = [part.expr.fields for part in self.keys]
+        figures = [part.argument.fields for part in self.figures if part.argument is not None]
+        return [set().union(*keys, *figures)]
+
+
+@dataclass(frozen=True, eq=False)
+class Join(Stateful):
+    """Rows that agree on `on` (pairs of expressions) and meet `residual`."""
+
+    left: Node
+    right: Node
+    on: tuple[tuple[Expr, Expr], ...]
+    residual: Expr | None
+
+    prunes = True
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    @cached_property
+    def columns(self) -> Columns:
+        return side_by_side(self.left.columns, self.right.columns)
+
+    @cached_property
+    def key(self) -> Key | None:
+        if self.left.key is None or self.right.key is None:
+            return None
+        left, right = self.carried
+        return (*(left[name] for name in self.left.key), *(right[name] for name in self.right.key))
+
+    @property
+    def carried(self) -> tuple[dict[str, str], dict[str, str]]:
+        """For each side, the field of the result that carries a field of the input."""
+        width = len(self.left.columns)
+        left = zip(self.left.carries, self.carries[:width], strict=True)
+        right = zip(self.right.carries, self.carries[width:], strict=True)
+        return dict(left), dict(right)
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        """A side that is only matched still gives one field: a row must have something to be told apart by."""
+        later = needed | (self.residual.fields if self.residual else set())
+        sides = []
+        for i, carried in enumerate(self.carried):
+            fields = {old for old, new in carried.items() if new in later}
+            fields |= set().union(*(pair[i].fields for pair in self.on))
+            sides.append(fields)
+        return sides

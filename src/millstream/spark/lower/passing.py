@@ -1,0 +1,38 @@
+"""Rows that only ride through a level."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import IntegerType
+
+from millstream.plan.expressions import field
+from millstream.planner.stages import Pass
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, whole_row
+from millstream.spark.lower.types import types_of
+
+BUCKETS = 64
+"""Rows are spread by their hash over so many groups per task set."""
+
+
+def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:
+    """Rows of one key take the same way, so that a retraction cannot overtake its row, nor an update its old form."""
+    fields = [field(name) for name in operator.node.carries]
+    same = [field(name) for name in operator.node.key or ()] or fields
+    key = f"pmod(hash({', '.join(same)}), {BUCKETS})"
+    payload = tuple((name, field(name)) for name in operator.node.carries)
+    return (Shape((key,), (IntegerType(),), payload, tuple(types_of(rows[0], fields))),)
+
+
+def unpack(operator: Pass, rows: Frames, struct: str) -> Unpacked:
+    return whole_row(operator.node, struct)
+
+
+def spec(operator: Pass, rows: Frames) -> dict[str, object]:
+    return {"kind": "pass"}
+
+
+def batch(operator: Pass, rows: Frames) -> DataFrame:
+    return plain(operator.node, rows[0])
+
+
+PASS = Lowering(shapes, unpack, spec, batch)
