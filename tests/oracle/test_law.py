@@ -5,6 +5,7 @@ Every job runs in every scenario. The few that hold most operators run in the qu
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,39 +20,45 @@ from millstream.testing.oracle import Case, check, check_real_time
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-QUICK = {("steps", 1), ("aggregates", 1), ("joins", 1), ("hot_keys", 1), ("nested", 1), ("upserts", 2)}
-"""Job, and in how many runs."""
+for file in sorted(Path(__file__).parent.glob("*_jobs.py")):
+    importlib.import_module(file.stem)
+
+RUNS = {"straight": 1, "restarted": 2}
+"""Scenarios, and in how many runs the input is worked off."""
 SEEDS = [int(seed) for seed in os.environ.get("MILLSTREAM_SEEDS", "1").split(",")]
 
 
 def trials() -> Iterator[Any]:
     for name in ALL:
-        for runs in (1, 2):
+        for scenario in RUNS:
             for seed in SEEDS:
-                quick = (name, runs) in QUICK and seed == SEEDS[0]
-                label = f"{name}-{'straight' if runs == 1 else 'restarted'}-{seed}"
-                yield pytest.param(name, runs, seed, id=label, marks=[] if quick else [pytest.mark.slow])
+                marks = [] if is_quick(name, scenario) and seed == SEEDS[0] else [pytest.mark.slow]
+                yield pytest.param(name, scenario, seed, id=f"{name}-{scenario}-{seed}", marks=marks)
 
 
-def case(name: str, seed: int, runs: int = 1) -> Case:
-    epochs = 3 if (name, runs) in QUICK else 6
-    return Case(ALL[name].build, make(seed, **ALL[name].counts), seed, epochs, runs)
+def is_quick(name: str, scenario: str) -> bool:
+    return ALL[name].quick == scenario
 
 
-@pytest.mark.parametrize(("name", "runs", "seed"), list(trials()))
-def test_every_epoch(name: str, runs: int, seed: int, spark: SparkSession, tmp_path: Path) -> None:
-    report = check(case(name, seed, runs), tmp_path, spark)
+def case(name: str, seed: int, scenario: str) -> Case:
+    epochs = 3 if is_quick(name, scenario) else 6
+    return Case(ALL[name].build, make(seed, **ALL[name].counts), seed, epochs, RUNS[scenario])
+
+
+@pytest.mark.parametrize(("name", "scenario", "seed"), list(trials()))
+def test_every_epoch(name: str, scenario: str, seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    report = check(case(name, seed, scenario), tmp_path, spark)
     assert report.epochs > 1
     # Joins of thin random data may find nothing in some cuts; the quick jobs are dense enough for every sink.
     written = report.records.values()
-    assert all(written) if (name, runs) in QUICK else any(written), report
+    assert all(written) if is_quick(name, scenario) else any(written), report
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_real_time(name: str, spark: SparkSession, tmp_path: Path) -> None:
     """With a stop in between."""
-    report = check_real_time(case(name, SEEDS[0], runs=2), tmp_path, spark)
+    report = check_real_time(case(name, SEEDS[0], "restarted"), tmp_path, spark)
     # How much is written depends on when epochs end: what comes and goes within one is not. That every sink of a job
     # writes something is seen in the quick jobs, above.
     assert any(report.records.values()), report

@@ -1,0 +1,80 @@
+"""Aggregates of streams and tables."""
+
+from __future__ import annotations
+
+from inputs import accounts, facts, items
+from jobs import job
+
+import millstream as ms
+from millstream.testing.oracle import Topics
+
+FIGURES = {
+    "n": "count(*)",
+    "nv": "count(v)",
+    "sum_v": "sum(v)",
+    "sum_l": "sum(l)",
+    "sum_d": "sum(d)",
+    "sum_e": "sum(e)",
+    "avg_v": "avg(v)",
+    "avg_d": "avg(d)",
+    "avg_e": "avg(e)",
+    "min_v": "min(v)",
+    "max_v": "max(v)",
+    "min_d": "min(d)",
+    "max_d": "max(d)",
+    "min_e": "min(e)",
+    "max_s": "max(s)",
+    "min_at": "min(at)",
+    "range": "max(v) - min(v) + c",
+    "some": "sum(CASE WHEN v > 0 THEN v END) + count(*)",
+}
+
+
+@job(facts=150)
+def aggregate_stream(job: ms.Job, topics: Topics) -> None:
+    """Alone in its stage."""
+    facts(job, topics).group_by("c", "k").agg(**FIGURES).to(topics.sink("out", changelog=True))
+
+
+@job(items=300)
+def aggregate_table(job: ms.Job, topics: Topics) -> None:
+    items(job, topics).group_by("c", "k").agg(**FIGURES).to(topics.sink("out", changelog=True))
+
+
+@job(items=300)
+def aggregate_whole_cases(job: ms.Job, topics: Topics) -> None:
+    """Large groups: more values than the head of an extreme holds, and back to few."""
+    rows = items(job, topics)
+    rows.group_by("c").agg(low="min(v)", high="max(v)", last="max(at)", sum="sum(d)").to(topics.sink("out"))
+    rows.group_by("s").agg(low="min(d)", high="max(d)", first="min(e)", n="count(*)").to(topics.sink("by_s"))
+
+
+@job("straight", facts=120, items=250, accounts=150)
+def aggregates(job: ms.Job, topics: Topics) -> None:
+    """Several in one stage, over a stream, a changelog and upserts; keys of several types; no combining for some."""
+    stream, table, latest = facts(job, topics), items(job, topics), accounts(job, topics)
+    stream.group_by("c", "k").agg(n="count(*)", s="sum(v)", d="avg(d)").to(topics.sink("counts"))
+    stream.group_by("s", m="v % 3").agg(n="count(v)", e="sum(e)", low="min(d)").to(topics.sink("by_word"))
+    table.group_by("c", "l").agg(**FIGURES).to(topics.sink("all_figures", changelog=True))
+    table.group_by("c").agg(low="min(v)", high="max(v)").to(topics.sink("extremes"))
+    table.group_by(day="date(at)").agg(n="count(*)", words="max(s)").to(topics.sink("by_day"))
+    latest.group_by("c", "k").agg(n="count(*)", v="sum(v)", s="min(s)").to(topics.sink("of_latest", changelog=True))
+    latest.where("v > 5").group_by("s").agg(n="count(*)", high="max(v)").to(topics.sink("of_some"))
+
+
+@job(facts=150, items=200)
+def float_keys(job: ms.Job, topics: Topics) -> None:
+    """NaN is one group, and so are the two zeros."""
+    stream, table = facts(job, topics), items(job, topics)
+    stream.where("d IS NULL OR isnan(d) OR abs(d) < 100").group_by("d").agg(n="count(*)").to(topics.sink("streamed"))
+    table.group_by(f="CAST(d AS FLOAT)").agg(n="count(*)", v="min(v)").to(topics.sink("tabled", changelog=True))
+    # v * 0 is -0.0 for half of the rows, d - d is NaN for some.
+    stream.group_by("c", z="v * 0D", n="d - d").agg(m="count(*)").to(topics.sink("zeros", changelog=True))
+    table.group_by("k").agg(low="min(v * 0D)", high="max(v * 0D)", n="count(*)").to(topics.sink("extremes"))
+    table.select("c", "k", z="v * 0D + l").group_by("k").agg(low="min(z)", high="max(z)").to(topics.sink("few"))
+    stream.where("s = 'w1'").as_("a").join(table.as_("b"), on="a.c = b.c AND a.v * 0D = b.v * CAST(0 AS FLOAT)").select(
+        "a.v", w="b.v"
+    ).to(topics.sink("zeros_joined", changelog=True))
+    stream.as_("a").join(table.as_("b"), on="a.c = b.c AND a.d = b.d").select("a.c", "a.v", "b.d", w="b.v").to(
+        topics.sink("joined", changelog=True)
+    )
