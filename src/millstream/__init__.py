@@ -4,6 +4,7 @@ from millstream.api.job import Job
 from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream, Table
 from millstream.errors import Location, MillstreamError
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
+from millstream.plan.restarts import exponential_delay, failure_rate, fixed_delay, no_restart
 from millstream.plan.windows import hopping, tumbling
 
 __all__ = [
@@ -18,8 +19,12 @@ __all__ = [
     "Table",
     "available_now",
     "batch",
+    "exponential_delay",
+    "failure_rate",
+    "fixed_delay",
     "hopping",
     "micro_batch",
+    "no_restart",
     "real_time",
     "tumbling",
 ]

@@ -74,6 +74,16 @@ def a_length_of_time_that_is_none(job):
     ms.micro_batch("5 parsecs")
 
 
+@wrong
+def restarts_without_attempts(job):
+    ms.fixed_delay(attempts=0)
+
+
+@wrong
+def restarts_that_come_sooner_and_sooner(job):
+    ms.exponential_delay(factor=0.5)
+
+
 # --- sources
 
 

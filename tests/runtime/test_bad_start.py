@@ -1,12 +1,9 @@
-"""What keeps a job from starting, and a disk that fills up while it runs."""
+"""What keeps a job from starting."""
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,44 +86,3 @@ except ms.MillstreamError as error:
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True)
     assert done.stdout.startswith('MS-SETUP-002 make it with .config("spark.jars", "'), done.stderr
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 3 MiB of its own. Where mounting is not allowed, there is none to be had."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(folder)], capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip("mounting a small disk needs root")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def test_a_full_disk(small_disk: Path, tmp_path: Path, spark: SparkSession) -> None:
-    """The job fails with that reason, and goes on where it was once there is room."""
-    path = str(tmp_path / "journal")
-    journal.create(path, "in", 1)
-    out = str(small_disk / "journal")
-    journal.create(out, "out", 1)
-    with journal.producer(path, "in") as producer:
-        for number in range(4000):
-            producer.send({"id": number, "text": "x" * 500})
-
-    def job() -> ms.Job:
-        made = ms.Job("copy", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
-        source = journal.source("in", path=path, max_rows_per_epoch=500)
-        made.stream(source, schema=SCHEMA).to(journal.sink("out", path=out))
-        return made
-
-    ballast = small_disk / "ballast"
-    ballast.write_bytes(b"x" * (2 << 20))
-    with pytest.raises(ms.MillstreamError) as error:
-        job().run(ms.available_now(), spark=spark)
-    assert error.value.code == "MS-RUN-005"
-    assert "disk is full" in error.value.message
-    ballast.unlink()
-    job().run(ms.available_now(), spark=spark)
-    ids = [json.loads(record.value or b"")["id"] for record in journal.read(out, "out")]
-    assert ids == list(range(4000))
-    assert os.listdir(small_disk / "journal" / "out" / "0" / "open") == []

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from millstream.plan.modes import Mode
+from millstream.plan.restarts import Restarts
 
 if TYPE_CHECKING:
     from millstream.api.job import Job
@@ -26,6 +27,7 @@ class NotToRun(BaseException):
 class Command:
     mode: Mode | None = None
     checkpoint: str | None = None
+    restarts: Restarts | None = None
     explain: bool = False
     jobs: list[Job] = field(default_factory=list)
     """Those that the file made, in order."""

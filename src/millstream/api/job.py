@@ -13,6 +13,7 @@ from millstream.plan.errors import Step, here
 from millstream.plan.explain import tree
 from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime, real_time
 from millstream.plan.node import Node, walk
+from millstream.plan.restarts import Restarts, no_restart
 from millstream.planner.stages import JobPlan, Pass, plan_job
 
 if TYPE_CHECKING:
@@ -100,9 +101,11 @@ class Job:
             lines += tree(sink, {op: note for op, note in notes.items() if not isinstance(op, Pass)}, shown)
         return "\n".join(lines)
 
-    def start(self, mode: Mode | None = None, *, spark: SparkSession | None = None) -> Run:
-        """Starts the job and gives a handle to watch and stop it."""
-        from millstream.runtime.run import Run
+    def start(
+        self, mode: Mode | None = None, *, restarts: Restarts | None = None, spark: SparkSession | None = None
+    ) -> Run:
+        """Starts the job and gives a handle to watch and stop it. `restarts`: what to do if it fails."""
+        from millstream.runtime.run import Run, Setting
 
         command = current()
         chosen = (command.start(self, mode) if command else mode) or real_time()
@@ -113,11 +116,15 @@ class Job:
                 at=here(),
                 hint="use ms.batch(), ms.micro_batch(), ms.available_now() or ms.real_time()",
             )
-        return Run.begin(self.name, self.plan(), chosen, self.checkpoint, self.parallelism, spark)
+        setting = Setting(chosen, self.checkpoint, self.parallelism, spark)
+        policy = (command and command.restarts) or restarts or no_restart()
+        return Run.begin(self.name, self.plan(), setting, policy)
 
-    def run(self, mode: Mode | None = None, *, spark: SparkSession | None = None) -> None:
-        """Runs the job until its input ends, it fails, or it is interrupted."""
-        self.start(mode, spark=spark).wait()
+    def run(
+        self, mode: Mode | None = None, *, restarts: Restarts | None = None, spark: SparkSession | None = None
+    ) -> None:
+        """Runs the job until its input ends, it fails for good, or it is interrupted."""
+        self.start(mode, restarts=restarts, spark=spark).wait()
 
 
 def count(number: int, what: str) -> str:

@@ -12,6 +12,7 @@ from millstream.api.job import Job
 from millstream.cli import verbose
 from millstream.cli.jobfile import execute, the_job
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
+from millstream.plan.restarts import exponential_delay
 from millstream.runtime.states import State
 
 MODES = ("batch", "micro-batch", "available-now", "real-time")
@@ -22,14 +23,16 @@ MODES = ("batch", "micro-batch", "available-now", "real-time")
 @click.option("--mode", type=click.Choice(MODES), help="Otherwise the file's own, or real-time.")
 @click.option("--every", metavar="TIME", help="How long an epoch lasts: 200ms, 5s.")
 @click.option("--checkpoint", metavar="DIR", help="Where the job keeps its progress and state.")
+@click.option("--restarts", is_flag=True, help="Start it again when it fails, after 1 s, 2 s, … up to a minute.")
 @verbose.option
-def run(file: Path, mode: str | None, every: str | None, checkpoint: str | None) -> None:
+def run(file: Path, mode: str | None, every: str | None, checkpoint: str | None, restarts: bool) -> None:
     """Run the job in FILE until its input ends or Ctrl-C.
 
     If FILE calls run() on a job itself, that is it, in the mode given here if one is. Otherwise the one job
     that it makes is run.
     """
-    command = Command(mode=chosen(mode, every), checkpoint=checkpoint)
+    policy = exponential_delay() if restarts else None
+    command = Command(mode=chosen(mode, every), checkpoint=checkpoint, restarts=policy)
     try:
         execute(file, command)
         if not command.started:

@@ -11,6 +11,8 @@ from millstream.spark.launch import LOG
 
 OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
 STEP = re.compile(r'(?:step|source|sink) "([^"]+)"')
+TRANSIENT = {"MS-RUN-004", "MS-RUN-005", "MS-SINK-005"}
+"""Spark failed for a reason of its own, a disk is full, a committed epoch could not be published."""
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
 
 
@@ -33,6 +35,11 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
         found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())
     found.__cause__ = error
     return found
+
+
+def transient(error: MillstreamError) -> bool:
+    """Whether another start may help: not where the job, its data or its checkpoint is wrong."""
+    return error.code in TRANSIENT
 
 
 def where_spark_tells() -> str | None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.modes import Batch, Mode, RealTime
 from millstream.plan.operators import Aggregate
+from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
-from millstream.runtime.failures import explained
+from millstream.runtime.failures import explained, transient
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
 from millstream.runtime.states import Life, State
@@ -24,36 +28,62 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+LOG = logging.getLogger("millstream")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How and where a job runs."""
+
+    mode: Mode
+    checkpoint: str
+    parallelism: int
+    spark: SparkSession | None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failure after which the job was started again. `at`: in seconds, by a clock of no date."""
+
+    at: float
+    error: MillstreamError
+    delay_ms: int
+
+
 class Run:
     """A started job: wait for it, watch it, stop it."""
 
-    def __init__(self, job: str, plan: JobPlan) -> None:
+    def __init__(self, job: str, plan: JobPlan, setting: Setting, restarts: Restarts) -> None:
         self.job = job
         self._plan = plan
+        self._setting = setting
+        self._restarts = restarts
         self._life = Life()
         self._query: queries.Query | None = None
+        self._again_at = 0.0
+        self.failures: list[Failure] = []
+        """Those from which it was, or is about to be, started again."""
 
     @property
     def state(self) -> State:
         return self._life.state
 
     @classmethod
-    def begin(
-        cls, job: str, plan: JobPlan, mode: Mode, checkpoint: str, parallelism: int, spark: SparkSession | None
-    ) -> Run:
-        run = cls(job, plan)
+    def begin(cls, job: str, plan: JobPlan, setting: Setting, restarts: Restarts) -> Run:
+        run = cls(job, plan, setting, restarts)
         try:
-            run._begin(mode, checkpoint, parallelism, spark)
+            run._begin()
         except Exception as error:
             run._life.fail()
             raise explained(job, error, plan) from error
         return run
 
-    def _begin(self, mode: Mode, folder: str, parallelism: int, given: SparkSession | None) -> None:
+    def _begin(self) -> None:
+        mode, parallelism = self._setting.mode, self._setting.parallelism
         needed = slots(self._plan, mode, parallelism)
         for sink in self._plan.sinks:
             sink.options.check()
-        spark = session.use(given, needed, parallelism, isinstance(mode, RealTime))
+        spark = session.use(self._setting.spark, needed, parallelism, isinstance(mode, RealTime))
         if isinstance(mode, Batch):
             target = queries.Target(self.job, "", secrets.token_hex(4))
             self._life.move(State.RUNNING)
@@ -62,7 +92,7 @@ class Run:
             return
         lowered = lower_streaming(self._plan, spark, combine=not isinstance(mode, RealTime))
         wanted = fingerprint(self.job, self._plan, lowered.shapes, parallelism)
-        checkpoint = open_checkpoint(folder, wanted)
+        checkpoint = open_checkpoint(self._setting.checkpoint, wanted)
         target = queries.Target(self.job, checkpoint.spark, checkpoint.identity)
         self._query = queries.start(lowered, self._plan.sinks, mode, target, spark)
         self._life.move(State.RUNNING)
@@ -87,27 +117,52 @@ class Run:
         return {step.name: self._query.late(step.name) for step in steps if step.closing is not None}
 
     def poll(self, seconds: float) -> bool:
-        """Waits so long for the end; whether it came. A failure is raised."""
-        if self._query is None or self._life.over:
+        """Waits so long for the end; whether it came. A failure that the job is not started again from is raised."""
+        if self._life.over:
             return True
+        if self._life.state is State.RESTARTING:
+            self._restart(seconds)
+            return False
+        assert self._query is not None
         try:
             if not self._query.query.awaitTermination(max(1, round(seconds * 1000)) / 1000):
                 return False
         except Exception as error:
-            raise self._failed(error) from error
+            self._failed(error)
+            return False
         self._life.move(State.FINISHED)
         self._query.close()
         return True
 
-    def _failed(self, error: Exception) -> MillstreamError:
+    def _failed(self, error: Exception) -> None:
+        """Plans another start, if there is to be one; otherwise raises what went wrong."""
         self._life.move(State.FAILING)
-        assert self._query is not None
+        if self._query is not None:
+            try:
+                self._query.close()
+            except Exception as second:
+                error.add_note(f"and, while closing: {second}")
+            self._query = None
+        found, now = explained(self.job, error, self._plan), time.monotonic()
+        moments = [*(failure.at for failure in self.failures), now]
+        delay = self._restarts.delay_ms(moments) if transient(found) else None
+        if delay is None:
+            self._life.move(State.FAILED)
+            raise found from error
+        self.failures.append(Failure(now, found, delay))
+        LOG.warning('job "%s" failed and is started again in %.1f s: %s', self.job, delay / 1000, found.message)
+        self._again_at = now + delay / 1000
+        self._life.move(State.RESTARTING)
+
+    def _restart(self, seconds: float) -> None:
+        wait = self._again_at - time.monotonic()
+        if wait > 0:
+            time.sleep(min(wait, seconds))
+            return
         try:
-            self._query.close()
-        except Exception as second:
-            error.add_note(f"and, while closing: {second}")
-        self._life.move(State.FAILED)
-        return explained(self.job, error, self._plan)
+            self._begin()
+        except Exception as error:
+            self._failed(error)
 
     def wait(self) -> None:
         """Until the input ends, the job fails, or the user interrupts."""
@@ -118,11 +173,12 @@ class Run:
 
     def stop(self) -> None:
         """Stops cleanly: what is committed is published, the rest is read again next time."""
-        if self._query is None or self._life.over:
+        if self._life.over:
             return
         self._life.move(State.STOPPING)
-        self._query.stop()
-        self._query.close()
+        if self._query is not None:
+            self._query.stop()
+            self._query.close()
         self._life.move(State.STOPPED)
 
 

@@ -1,0 +1,56 @@
+"""When a failed job is started again: policies are functions of the failures so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import millstream as ms
+from millstream import journal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from millstream.plan.restarts import Restarts
+
+
+def delays(policy: Restarts, *moments: float) -> list[int | None]:
+    """What the policy says after each failure."""
+    return [policy.delay_ms(moments[: i + 1]) for i in range(len(moments))]
+
+
+def test_a_fixed_delay_ends_after_so_many_attempts() -> None:
+    assert delays(ms.fixed_delay(2, "5 seconds"), 0, 10, 20) == [5000, 5000, None]
+
+
+def test_an_exponential_delay_grows_and_is_calmed() -> None:
+    policy = ms.exponential_delay(first="1 second", most="5 seconds", factor=2, calm="1 minute")
+    assert delays(policy, 0, 2, 5, 10, 20) == [1000, 2000, 4000, 5000, 5000]
+    assert delays(policy, 0, 2, 200, 202) == [1000, 2000, 1000, 2000]
+
+
+def test_a_failure_rate_forgets_old_failures() -> None:
+    policy = ms.failure_rate(most=2, within="1 minute", delay="0 seconds")
+    assert delays(policy, 0, 10, 65, 69) == [0, 0, 0, None]
+
+
+def test_nothing_said_means_no_restart() -> None:
+    assert delays(ms.no_restart(), 0) == [None]
+
+
+def test_a_bad_record_is_no_reason_to_start_again(tmp_path: Path, spark: SparkSession) -> None:
+    """It would fail in the same way for ever."""
+    path = str(tmp_path / "journal")
+    for topic in ("in", "out"):
+        journal.create(path, topic, 1)
+    with journal.producer(path, "in") as producer:
+        producer.send(b"no json")
+    job = ms.Job("copy", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
+    job.stream(journal.source("in", path=path), schema="id BIGINT").to(journal.sink("out", path=path))
+    run = job.start(ms.available_now(), restarts=ms.fixed_delay(5, "0 seconds"), spark=spark)
+    with pytest.raises(ms.MillstreamError) as error:
+        run.wait()
+    assert error.value.code == "MS-DECODE-001"
+    assert (run.failures, run.state.value) == ([], "failed")
