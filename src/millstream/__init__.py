@@ -5,7 +5,7 @@ from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream,
 from millstream.errors import Location, MillstreamError
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
 from millstream.plan.restarts import exponential_delay, failure_rate, fixed_delay, no_restart
-from millstream.plan.windows import hopping, tumbling
+from millstream.plan.windows import hopping, session, tumbling
 
 __all__ = [
     "GroupedTable",
@@ -26,6 +26,7 @@ __all__ = [
     "micro_batch",
     "no_restart",
     "real_time",
+    "session",
     "tumbling",
 ]
 __version__ = "0.1.0"

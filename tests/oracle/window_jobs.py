@@ -17,3 +17,16 @@ def windows(job: ms.Job, topics: Topics) -> None:
     days.agg(n="count(*)").group_by("n").agg(days="count(*)").to(topics.sink("of_counts"))
     hopping = timed.where("v IS NOT NULL").window(ms.hopping("3 days", every="36 hours"), allowed_lateness="1 day")
     hopping.group_by("c").agg(v="min(v)", d="avg(v)").to(topics.sink("hopping"))
+
+
+@job(facts=150)
+def sessions(job: ms.Job, topics: Topics) -> None:
+    """Rows come in any order, so that sessions grow at both ends and are joined all the time."""
+    timed = job.stream(topics.source("facts"), schema=FACTS, time="at", lateness="100 days")
+    by_key = timed.window(ms.session("40 hours")).group_by("c", "k")
+    figures = {"n": "count(*)", "v": "sum(v)", "d": "avg(d)", "e": "sum(e)", "low": "min(s)", "last": "max(at)"}
+    by_key.agg(**figures, rate="count(*) / timestampdiff(HOUR, window_start, window_end)").to(topics.sink("by_key"))
+    by_key.agg(n="count(v)", top="max(d)").to(topics.sink("changes", changelog=True))
+    whole = timed.where("c < 4").window(ms.session("3 hours")).agg(n="count(*)")
+    whole.to(topics.sink("whole"))
+    whole.group_by("n").agg(sessions="count(*)", first="min(window_start)").to(topics.sink("of_counts"))

@@ -153,3 +153,13 @@ def raw_records(job: ms.Job) -> None:
 def event_time(job: ms.Job) -> None:
     rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
     rows.group_by("liked", day="date(at)").agg(n="count(*)").to(journal.sink("per_day"))
+
+
+@plan
+def windows(job: ms.Job) -> None:
+    rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
+    rows.window(ms.hopping("1 hour", every="10 minutes")).group_by("liked").agg(n="count(*)").final().to(
+        journal.sink("hourly")
+    )
+    visits = rows.window(ms.session("5 minutes"), allowed_lateness="1 hour").group_by("liker")
+    visits.agg(n="count(*)", last="max(at)").to(journal.sink("visits"))

@@ -11,6 +11,7 @@ import pytest
 
 import millstream as ms
 from millstream import journal
+from millstream.testing.changelog import Upserts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +53,13 @@ class Transcript:
         run.wait()
         self.late += run.late()["closed"]
 
+    def table(self) -> set[tuple[str, str, str, int, int]]:
+        """The results as they are now."""
+        summed = Upserts()
+        summed.read(list(journal.read(self.path, "changes")))
+        found = [json.loads(row) for row, count in summed.rows.items() if count]
+        return {(r["window_start"], r["window_end"], r["host"], r["n"], r["top"]) for r in found}
+
     def rows(self, topic: str) -> Counter[tuple[str, str, str, int, int]]:
         found = [json.loads(record.value or b"") for record in journal.read(self.path, topic)]
         return Counter((r["window_start"], r["window_end"], r["host"], r["n"], r["top"]) for r in found)
@@ -89,6 +97,31 @@ def test_a_row_is_in_every_window_that_it_falls_into(tmp_path: Path, spark: Spar
     said = Transcript(tmp_path, spark, "0 seconds", window=ms.hopping("3 minutes", every="2 minutes"))
     said.feed((at(2, 30), "a", 1), (at(3), "a", 2), (at(30), "z", 0))
     assert said.rows("final") == Counter([(at(0), at(3), "a", 1, 1), (at(2), at(5), "a", 2, 2)])
+
+
+def test_a_row_between_two_sessions_joins_them(tmp_path: Path, spark: SparkSession) -> None:
+    window = {"window": ms.session("1 minute"), "allowed_lateness": "10 minutes"}
+    said = Transcript(tmp_path, spark, "0 seconds", **window)
+    said.feed((at(1), "a", 1), (at(2, 30), "a", 2), (at(2, 20), "b", 9), (at(3, 10), "a", 3))
+    two = [(at(1), at(2), "a", 1, 1), (at(2, 30), at(4, 10), "a", 2, 3)]
+    assert said.table() == {*two, (at(2, 20), at(3, 20), "b", 1, 9)}
+    said.feed((at(1, 50), "a", 4))
+    joined = (at(1), at(4, 10), "a", 4, 4)
+    assert said.table() == {joined, (at(2, 20), at(3, 20), "b", 1, 9)}
+    said.feed((at(13, 30), "b", 7), (at(13, 31), "b", 7))
+    assert said.rows("final") == Counter([(at(2, 20), at(3, 20), "b", 1, 9)]), "the other one ends at 14:10"
+    said.feed((at(14, 10), "b", 8))
+    assert said.rows("final") == Counter([(at(2, 20), at(3, 20), "b", 1, 9), joined])
+
+
+def test_a_session_that_is_over_takes_no_more_rows(tmp_path: Path, spark: SparkSession) -> None:
+    said = Transcript(tmp_path, spark, "0 seconds", window=ms.session("1 minute"))
+    said.feed((at(1), "a", 1), (at(2), "a", 2), (at(4), "b", 1))
+    assert said.rows("final") == Counter([(at(1), at(3), "a", 2, 2)]), "a row at the end of a session still joins it"
+    said.feed((at(3), "a", 3), (at(3, 1), "a", 4), (at(5), "b", 2), (at(9), "c", 0))
+    closed = [(at(1), at(3), "a", 2, 2), (at(3, 1), at(4, 1), "a", 1, 4), (at(4), at(6), "b", 2, 2)]
+    assert said.rows("final") == Counter(closed)
+    assert said.late == 1
 
 
 def test_windows_need_a_time() -> None:

@@ -23,7 +23,8 @@ final class StageSpec {
           entry("collapse", Collapse::of),
           entry("join", Join::of),
           entry("latest", Latest::of),
-          entry("pass", PassThrough::of));
+          entry("pass", PassThrough::of),
+          entry("sessions", Sessions::of));
 
   private StageSpec() {}
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Self
 
 from millstream.errors import did_you_mean
 from millstream.plan import build, operators, windows
-from millstream.plan.aggregates import Closing, Keyed
+from millstream.plan.aggregates import Keyed
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
 from millstream.plan.node import Node
-from millstream.plan.windows import Window
+from millstream.plan.windows import Window, Windowed
 
 if TYPE_CHECKING:
     from millstream.api.job import Job
@@ -99,13 +99,12 @@ class Stream(Relation):
         return joined(self, other, on, how)
 
     def window(self, window: Window, *, allowed_lateness: str = "0 seconds") -> WindowedStream:
-        """Rows by stretches of event time: `window(ms.tumbling("1 minute"))`.
+        """Rows by stretches of time: `window(ms.tumbling("1 minute"))`.
 
         Results are corrected until the watermark has passed a window's end by `allowed_lateness`. What comes later is
         not counted in, but counted: `run.late()`.
         """
-        node = windows.windowed(self._node, window)
-        return WindowedStream(self._job, node, windows.closing(allowed_lateness))
+        return WindowedStream(self._job, windows.windowed(self._node, window, allowed_lateness))
 
     def key_by(self, *columns: str, **named: str) -> KeyedStream:
         keys = build.group(self._node, columns, named, Step("key_by", here()))
@@ -156,31 +155,29 @@ class GroupedTable:
 class WindowedStream:
     """A stream in windows of time; group it further, or count each window as a whole."""
 
-    def __init__(self, job: Job, node: Node, closing: Closing) -> None:
+    def __init__(self, job: Job, rows: Windowed) -> None:
         self._job = job
-        self._node = node
-        self._closing = closing
+        self._rows = rows
 
     def group_by(self, *columns: str, **named: str) -> WindowedGroups:
-        keys = build.group(self._node, columns, named, Step("group_by", here()))
-        return WindowedGroups(self._job, self._node, (*windows.keys(), *keys), self._closing)
+        keys = build.group(self._rows.node, columns, named, Step("group_by", here()))
+        return WindowedGroups(self._job, self._rows, keys)
 
     def agg(self, **named: str) -> WindowedTable:
-        return WindowedGroups(self._job, self._node, windows.keys(), self._closing).agg(**named)
+        return WindowedGroups(self._job, self._rows, ()).agg(**named)
 
 
 class WindowedGroups:
     """The groups of each window."""
 
-    def __init__(self, job: Job, node: Node, keys: tuple[Keyed, ...], closing: Closing) -> None:
+    def __init__(self, job: Job, rows: Windowed, keys: tuple[Keyed, ...]) -> None:
         self._job = job
-        self._node = node
+        self._rows = rows
         self._keys = keys
-        self._closing = closing
 
     def agg(self, **named: str) -> WindowedTable:
         """One row per window and group, with `window_start` and `window_end`; every change of it is sent."""
-        return WindowedTable(self._job, build.aggregate(self._node, self._keys, named, self._closing))
+        return WindowedTable(self._job, windows.aggregate(self._rows, self._keys, named))
 
 
 class WindowedTable(Table):

@@ -18,6 +18,10 @@ FUNCTIONS: dict[type[exp.Expr], str] = {
 }
 
 
+START, END = "window_start", "window_end"
+"""The columns of a window, which are the first keys of its groups."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """One running figure of a group: count, sum, min or max of an argument (None counts rows)."""

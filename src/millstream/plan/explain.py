@@ -6,7 +6,7 @@ from millstream.plan.aggregates import Figure
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project, Sink, Source, Union
-from millstream.plan.operators import Aggregate, Collapse, Join, Latest
+from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Sessions
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -58,6 +58,10 @@ def describe(node: Node) -> str:
             return f"latest {node.name}: by {', '.join(node.by)}, changelog"
         case Collapse():
             return f"collapse {node.name}: by {', '.join(node.by)}, changelog"
+        case Sessions():
+            keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys[2:])
+            by_keys = f"by {keys}, " if keys else ""
+            return f"sessions {node.name}: {by_keys}gap {node.gap_ms} ms; {results(node)}; {ends(node)}"
         case Aggregate():
             keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys)
             return f"aggregate {node.name}: by {keys}; {results(node)}; {ends(node)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from millstream.plan.aggregates import Closing, Figure, Keyed, Result
+from millstream.plan.aggregates import END, Closing, Figure, Keyed, Result
 from millstream.plan.columns import Columns, plain, side_by_side
 from millstream.plan.expressions import Expr
 from millstream.plan.node import Key, Node, Stateful, Unary
@@ -69,6 +69,19 @@ class Aggregate(Stateful, Unary):
         keys = [part.expr.fields for part in self.keys]
         figures = [part.argument.fields for part in self.figures if part.argument is not None]
         return [set().union(*keys, *figures)]
+
+
+@dataclass(frozen=True, eq=False)
+class Sessions(Aggregate):
+    """Groups by key and session. The first two keys are the window that a row has by itself: the sessions are made
+    of those that touch."""
+
+    gap_ms: int = 0
+
+    @cached_property
+    def key(self) -> Key | None:
+        """A session's end moves; its start tells it apart."""
+        return tuple(part.name for part in self.keys if part.name != END)
 
 
 @dataclass(frozen=True, eq=False)

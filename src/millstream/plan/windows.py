@@ -1,23 +1,20 @@
-"""Windows on event time: a row belongs to one or more stretches of time, and is counted in each."""
+"""Windows of time: a row belongs to one or more stretches of it, and is counted in each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from millstream.errors import MillstreamError
-from millstream.plan import nodes
-from millstream.plan.aggregates import Closing, Keyed
-from millstream.plan.build import carried, distinct_names
+from millstream.plan import build, nodes, operators
+from millstream.plan.aggregates import END, START, Closing, Keyed
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, field
 from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
 
-START, END = "window_start", "window_end"
-
 
 @dataclass(frozen=True)
-class Window:
+class Regular:
     """Windows of one size, a new one every so often; `every` = `size`: they do not overlap."""
 
     size_ms: int
@@ -29,15 +26,30 @@ class Window:
         return -(-self.size_ms // self.every_ms)
 
 
+@dataclass(frozen=True)
+class Session:
+    """Windows around rows that are no further apart than a gap."""
+
+    gap_ms: int
+
+
+Window = Regular | Session
+
+
 def tumbling(size: str) -> Window:
     """Windows that follow one another: `tumbling("1 minute")`."""
     length = positive("size", size)
-    return Window(length, length)
+    return Regular(length, length)
 
 
 def hopping(size: str, every: str) -> Window:
     """Windows that overlap: `hopping("10 seconds", every="2 seconds")`."""
-    return Window(positive("size", size), positive("every", every))
+    return Regular(positive("size", size), positive("every", every))
+
+
+def session(gap: str) -> Window:
+    """One window per stretch of activity: it ends when nothing came for `gap`. `session("10 minutes")`."""
+    return Session(positive("gap", gap))
 
 
 def positive(what: str, text: str) -> int:
@@ -49,34 +61,54 @@ def positive(what: str, text: str) -> int:
     return length
 
 
-def windowed(node: Node, window: Window) -> Node:
-    """The rows, each once per window that it is in, with the window's start and end."""
+@dataclass(frozen=True)
+class Windowed:
+    """Rows, each once per window that it is in, with the window's start and end; and when windows close."""
+
+    node: Node
+    window: Window
+    closing: Closing
+
+
+def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     step = Step("window", here())
-    time = node.event_time
-    if time is None:
-        raise step.error(
-            "MS-WINDOW-001",
-            "needs the time of each row, and does not know it.",
-            found="columns: " + ", ".join(column.label for column in node.columns),
-            hint='say it at the source: job.stream(…, time="at", lateness="10 seconds"), and keep the column',
-        )
-    micros = f"unix_micros({field(time)})"
-    size, every = window.size_ms * 1000, window.every_ms * 1000
-    first = f"{micros} - pmod({micros}, {every})"
-    timed: Node = nodes.Filter(None, step.at, node, Expr(f"NOT {field(time)} IS NULL"))
-    if window.overlap > 1:
-        starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {first} - i * {every})"
-        inside = f"FILTER({starts}, s -> s + {size} > {micros})"
+    at = field(time_of(node, step))
+    time = f"unix_micros({at})"
+    timed: Node = nodes.Filter(None, step.at, node, Expr(f"NOT {at} IS NULL"))
+    start = time
+    if isinstance(window, Regular):
+        start = f"{time} - pmod({time}, {window.every_ms * 1000})"
+        length = window.size_ms
+    else:
+        length = window.gap_ms
+    if isinstance(window, Regular) and window.overlap > 1:
+        starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {start} - i * {window.every_ms * 1000})"
+        inside = f"FILTER({starts}, s -> s + {length * 1000} > {time})"
         timed = nodes.Explode(None, step.at, timed, Expr(inside), "_start")
-        first = field("_start")
-    named = [Keyed(START, Expr(f"timestamp_micros({first})")), Keyed(END, Expr(f"timestamp_micros({first} + {size})"))]
-    chosen = [carried(column) for column in node.columns if column.name not in (START, END)]
-    return nodes.Project(None, step.at, timed, distinct_names([*chosen, *named], step))
+        start = field("_start")
+    end = f"{start} + {length * 1000}"
+    named = [Keyed(START, Expr(f"timestamp_micros({start})")), Keyed(END, Expr(f"timestamp_micros({end})"))]
+    chosen = [build.carried(column) for column in node.columns if column.name not in (START, END)]
+    placed = nodes.Project(None, step.at, timed, build.distinct_names([*chosen, *named], step))
+    return Windowed(placed, window, Closing(END, milliseconds(allowed_lateness)))
 
 
-def keys() -> tuple[Keyed, ...]:
-    return tuple(Keyed(name, Expr(field(name))) for name in (START, END))
+def time_of(node: Node, step: Step) -> str:
+    if node.event_time is not None:
+        return node.event_time
+    raise step.error(
+        "MS-WINDOW-001",
+        "needs the time of each row, and does not know it.",
+        found="columns: " + ", ".join(column.label for column in node.columns),
+        hint='say it at the source: job.stream(…, time="at", lateness="10 seconds"), and keep the column',
+    )
 
 
-def closing(allowed_lateness: str) -> Closing:
-    return Closing(END, milliseconds(allowed_lateness))
+def aggregate(rows: Windowed, keys: tuple[Keyed, ...], named: dict[str, str]) -> operators.Aggregate:
+    """One row per window and group."""
+    every = (*(Keyed(name, Expr(field(name))) for name in (START, END)), *keys)
+    made = build.aggregate(rows.node, every, named, rows.closing)
+    if isinstance(rows.window, Session):
+        content = {part.name: getattr(made, part.name) for part in fields(made)}
+        return operators.Sessions(**content, gap_ms=rows.window.gap_ms)
+    return made

@@ -135,13 +135,18 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
 
 
 def spec(node: Aggregate, rows: Frames) -> dict[str, object]:
-    at = 0
-    listed = []
-    for part in figures(node, rows[0]).accumulators:
-        listed.append({"kind": part.kind, "at": at})
-        at += len(part.payload)
     closing = {} if node.closing is None else {"closing": closes(node, node.closing)}
-    return {"kind": "aggregate", "accumulators": listed, **closing}
+    return {"kind": "aggregate", "accumulators": listed(node, rows), **closing}
+
+
+def listed(node: Aggregate, rows: Frames) -> list[dict[str, object]]:
+    """The accumulators, each with the payload's field that it begins at."""
+    at = 0
+    found: list[dict[str, object]] = []
+    for part in figures(node, rows[0]).accumulators:
+        found.append({"kind": part.kind, "at": at})
+        at += len(part.payload)
+    return found
 
 
 def closes(node: Aggregate, closing: Closing) -> dict[str, object]:

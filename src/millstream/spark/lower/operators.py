@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Collapse, Join, Latest
+from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Sessions
 from millstream.planner.stages import Pass
 from millstream.spark.lower.aggregate import AGGREGATE
 from millstream.spark.lower.collapse import COLLAPSE
@@ -13,6 +13,7 @@ from millstream.spark.lower.join import JOIN
 from millstream.spark.lower.latest import LATEST
 from millstream.spark.lower.passing import PASS
 from millstream.spark.lower.ports import Lowering
+from millstream.spark.lower.sessions import SESSIONS
 
 LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Aggregate: AGGREGATE,
@@ -20,4 +21,5 @@ LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Join: JOIN,
     Latest: LATEST,
     Pass: PASS,
+    Sessions: SESSIONS,
 }

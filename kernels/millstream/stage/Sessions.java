@@ -1,0 +1,301 @@
+package millstream.stage;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Sessions of a key: rows no further apart than a gap belong together, and a row in between joins two sessions.
+ *
+ * <pre>
+ *   one value per key:  timer, sessions [start, last, figures] in the order of time
+ * </pre>
+ *
+ * <p>Figures are kept in the form of a payload, so that joining two sessions is to add the one to the other.
+ * Payload: the figures' fields, then the row's time. Times are in microseconds, the clock's in milliseconds.
+ */
+final class Sessions extends Operator {
+  private static final long serialVersionUID = 1L;
+  private static final long NONE = Long.MAX_VALUE;
+
+  private final StructField[] keys;
+  private final int[] keySlots;
+  private final Accumulator[] accumulators;
+  private final long gap;
+  private final long allowed;
+  private final boolean last;
+  private final int time;
+  private final StructType figuresType;
+  private transient StatefulProcessorHandle handle;
+  private transient ValueState<InternalRow> state;
+  /** By their start. */
+  private transient TreeMap<Long, Session> sessions;
+
+  private transient long timer;
+
+  Sessions(OperatorSpec spec, Accumulator[] accumulators) {
+    super(spec.name(), spec.upserts());
+    JsonNode closing = spec.json().get("closing");
+    this.keys = spec.keys();
+    this.keySlots = spec.keySlots();
+    this.accumulators = accumulators;
+    this.gap = spec.json().get("gap_ms").asLong() * 1000;
+    this.allowed = closing.get("allowed_ms").asLong();
+    this.last = closing.get("final").asBoolean();
+    this.time = spec.input(0).length() - 1;
+    StructType fields = new StructType();
+    for (Accumulator accumulator : accumulators) {
+      accumulator.saved = fields.length();
+      fields = accumulator.state(fields);
+    }
+    this.figuresType = fields;
+  }
+
+  static Sessions of(OperatorSpec spec) {
+    Accumulator[] accumulators = Accumulators.of(spec.json().get("accumulators"), spec.input(0));
+    if (!Arrays.stream(accumulators).allMatch(Accumulator::combines)) {
+      throw new IllegalArgumentException("figures of sessions must be able to be joined");
+    }
+    return new Sessions(spec, accumulators);
+  }
+
+  @Override
+  StructType outputType() {
+    StructType type = new StructType().add("start", "timestamp", false).add("end", "timestamp", false);
+    for (int i = 0; i < keys.length; i++) {
+      type = type.add("k" + i, keys[i].dataType(), true);
+    }
+    for (int i = 0; i < accumulators.length; i++) {
+      type = type.add("a" + i, accumulators[i].resultType(), true);
+    }
+    return type;
+  }
+
+  @Override
+  void open(StatefulProcessorHandle handle) {
+    this.handle = handle;
+    StructType session =
+        new StructType()
+            .add("start", DataTypes.LongType, false)
+            .add("last", DataTypes.LongType, false)
+            .add("figures", figuresType, false);
+    StructType type =
+        new StructType()
+            .add("timer", DataTypes.LongType, false)
+            .add("sessions", DataTypes.createArrayType(session, false), false);
+    state = handle.getValueState(name + "_sessions", new InternalRowEncoder(type), TTLConfig.NONE());
+    sessions = new TreeMap<>();
+  }
+
+  @Override
+  Iterator<Change> process(InternalRow key, Changes changes) {
+    load();
+    Map<Long, Object[]> before = new TreeMap<>();
+    while (changes.next()) {
+      InternalRow payload = changes.payload();
+      long at = payload.getLong(time);
+      if (over(at)) {
+        late(payload.getLong(0));
+      } else {
+        join(key, at, payload, before);
+      }
+    }
+    List<Change> out = last ? List.of() : changed(key, before);
+    save();
+    return out.iterator();
+  }
+
+  /** Adds a row to the session that it touches, or joins the two between which it stands. */
+  private void join(InternalRow key, long at, InternalRow payload, Map<Long, Object[]> before) {
+    Session left = touching(sessions.floorEntry(at), at);
+    Session right = touching(sessions.ceilingEntry(at), at);
+    Session session = left != null ? left : right != null ? right : new Session(at, at, null);
+    touch(key, session, before);
+    if (left != null && right != null && left != right) {
+      touch(key, right, before);
+      sessions.remove(right.start);
+      left.add(right.saved());
+      left.last = Math.max(left.last, right.last);
+    }
+    session.add(payload);
+    session.last = Math.max(session.last, at);
+    if (at < session.start) {
+      sessions.remove(session.start);
+      session.start = at;
+    }
+    sessions.put(session.start, session);
+  }
+
+  /** The session if a row of that time belongs to it. One whose time is over takes no more rows. */
+  private Session touching(Map.Entry<Long, Session> entry, long at) {
+    Session session = entry == null ? null : entry.getValue();
+    boolean near = session != null && at <= session.last + gap && at >= session.start - gap;
+    return near && !over(session.last) ? session : null;
+  }
+
+  /** Remembers what was last said of a session, before it changes. */
+  private void touch(InternalRow key, Session session, Map<Long, Object[]> before) {
+    if (session.figures == null) {
+      session.open();
+      if (session.kept != null && !last) {
+        before.put(session.start, result(key, session));
+      }
+    }
+  }
+
+  private List<Change> changed(InternalRow key, Map<Long, Object[]> before) {
+    List<Change> out = new ArrayList<>();
+    for (Map.Entry<Long, Object[]> gone : before.entrySet()) {
+      if (!sessions.containsKey(gone.getKey())) {
+        out.addAll(replaced(row(gone.getValue()), null));
+      }
+    }
+    for (Session session : sessions.values()) {
+      if (session.figures != null) {
+        Object[] old = before.get(session.start);
+        Object[] now = result(key, session);
+        if (!Arrays.deepEquals(old, now)) {
+          out.addAll(replaced(row(old), row(now)));
+        }
+      }
+    }
+    return out;
+  }
+
+  /** The time of some sessions is over: their last results, if they were held back, and no more state. */
+  @Override
+  Iterator<Change> expired(InternalRow key, long at) {
+    load();
+    if (at >= timer) {
+      timer = NONE;
+    }
+    List<Change> out = new ArrayList<>();
+    Iterator<Session> each = sessions.values().iterator();
+    while (each.hasNext()) {
+      Session session = each.next();
+      if (over(session.last)) {
+        each.remove();
+        session.open();
+        out.add(new Change(row(result(key, session)), 1));
+      }
+    }
+    save();
+    return last ? out.iterator() : Collections.emptyIterator();
+  }
+
+  /** When a session, or a row by itself, whose last time this is comes to its end. */
+  private long closes(long lastTime) {
+    return Math.floorDiv(lastTime + gap, 1000L) + allowed;
+  }
+
+  private boolean over(long lastTime) {
+    return watermark >= closes(lastTime);
+  }
+
+  private void load() {
+    sessions.clear();
+    timer = NONE;
+    InternalRow saved = state.get();
+    if (saved == null) {
+      return;
+    }
+    timer = saved.getLong(0);
+    ArrayData entries = saved.getArray(1);
+    for (int i = 0; i < entries.numElements(); i++) {
+      InternalRow entry = entries.getStruct(i, 3);
+      InternalRow figures = entry.getStruct(2, figuresType.length());
+      sessions.put(entry.getLong(0), new Session(entry.getLong(0), entry.getLong(1), figures));
+    }
+  }
+
+  /** One timer per key is enough: it is set for the first session to end, and again when it goes off. */
+  private void save() {
+    if (sessions.isEmpty()) {
+      state.clear();
+      return;
+    }
+    long next = NONE;
+    Object[] entries = new Object[sessions.size()];
+    int i = 0;
+    for (Session session : sessions.values()) {
+      next = Math.min(next, closes(session.last));
+      entries[i++] = new GenericInternalRow(new Object[] {session.start, session.last, session.saved()});
+    }
+    if (next < timer) {
+      handle.registerTimer(next);
+      timer = next;
+    }
+    state.update(new GenericInternalRow(new Object[] {timer, new GenericArrayData(entries)}));
+  }
+
+  private Object[] result(InternalRow key, Session session) {
+    Object[] values = new Object[2 + keys.length + accumulators.length];
+    values[0] = session.start;
+    values[1] = session.last + gap;
+    for (int i = 0; i < keys.length; i++) {
+      values[2 + i] = key.isNullAt(keySlots[i]) ? null : key.get(keySlots[i], keys[i].dataType());
+    }
+    for (int i = 0; i < accumulators.length; i++) {
+      values[2 + keys.length + i] = session.figures[i].result();
+    }
+    return values;
+  }
+
+  private static InternalRow row(Object[] values) {
+    return values == null ? null : new GenericInternalRow(values);
+  }
+
+  /** A stretch of rows; its figures are read when it is touched. */
+  private final class Session {
+    private long start;
+    private long last;
+    private final InternalRow kept;
+    private Accumulator[] figures;
+
+    Session(long start, long last, InternalRow kept) {
+      this.start = start;
+      this.last = last;
+      this.kept = kept;
+    }
+
+    void open() {
+      if (figures == null) {
+        figures = new Accumulator[accumulators.length];
+        for (int i = 0; i < figures.length; i++) {
+          figures[i] = accumulators[i].fresh();
+          figures[i].load(kept);
+        }
+      }
+    }
+
+    void add(InternalRow payload) {
+      Aggregate.add(figures, payload, 1);
+    }
+
+    InternalRow saved() {
+      if (figures == null) {
+        return kept;
+      }
+      Object[] values = new Object[figuresType.length()];
+      for (Accumulator figure : figures) {
+        figure.save(values);
+      }
+      return new GenericInternalRow(values);
+    }
+  }
+}
