@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import millstream as ms
-from millstream import journal
+from millstream import files, journal
 from millstream.spark import session
 from millstream.testing.faults import MANAGER
 
@@ -24,6 +24,7 @@ def match_job(path: str, checkpoint: str, rows_per_epoch: int | None = None) -> 
         .select("a.liker", "a.liked", first="least(a.n, b.n)", second="greatest(a.n, b.n)")
     )
     matches.to(journal.sink("matches", path=path))
+    matches.to(files.sink(f"{path}-files", format="parquet"), name="files")
     likes.group_by("liked").agg(likes="count(*)", last="max(n)").to(journal.sink("popular", path=path))
     return job
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from millstream import journal
 from millstream.testing.faults import POINTS, Fault
@@ -129,6 +130,11 @@ def found(path: Path) -> tuple[Counter[tuple[object, ...]], dict[str, tuple[int,
     return matches, popular
 
 
+def in_files(folder: Path) -> Counter[tuple[object, ...]]:
+    tables = [parquet.read_table(file, partitioning=None) for file in folder.glob("epoch=*/*.parquet")]
+    return Counter(tuple(row.values()) for table in tables for row in table.to_pylist())
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     path = tmp_path / "journal"
@@ -148,8 +154,9 @@ def finish(folder: Path, mode: str, likes: list[tuple[str, str, int]]) -> None:
         process.kill()
     matches, popular = found(folder / "journal")
     want_matches, want_popular = expected(likes)
-    assert matches - want_matches == Counter(), "some are there that should not be, or twice"
-    assert want_matches - matches == Counter(), "some are missing"
+    for sink in (matches, in_files(folder / "journal-files")):
+        assert sink - want_matches == Counter(), "some are there that should not be, or twice"
+        assert want_matches - sink == Counter(), "some are missing"
     assert popular == want_popular
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import millstream as ms
-from millstream import journal
+from millstream import files, journal
 
 ALL: dict[str, Callable[[], Any]] = {}
 
@@ -145,6 +145,41 @@ def a_key_that_is_no_column(job):
 @wrong
 def a_key_of_a_changelog_that_is_no_column(job):
     job.table(journal.source("customers", changelog=True), "id INT, name STRING", key="nme")
+
+
+@wrong
+def files_as_upserts(job):
+    job.table(files.source("customers", format="json"), "id INT, name STRING", key="id")
+
+
+@wrong
+def files_of_an_unknown_kind(job):
+    files.source("orders", format="jsn")
+
+
+@wrong
+def csv_lines_that_are_skipped(job):
+    files.source("orders", format="csv", on_error="skip")
+
+
+@wrong
+def a_header_of_json_files(job):
+    files.sink("orders", format="json", header=True)
+
+
+@wrong
+def no_files_per_epoch(job):
+    files.source("orders", format="json", max_files_per_epoch=0)
+
+
+@wrong
+def a_folder_that_is_not_there(job):
+    files.source("/no/such/folder", format="json").partitions()
+
+
+@wrong
+def files_parted_by_no_column(job, orders):
+    orders(job).to(files.sink("orders", format="json", partition_by="day"))
 
 
 # --- expressions

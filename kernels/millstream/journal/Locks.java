@@ -35,7 +35,8 @@ public final class Locks implements AutoCloseable {
     }
   }
 
-  private boolean take(Path file) throws IOException {
+  /** Locks a file, or says that somebody else has it. */
+  public boolean take(Path file) throws IOException {
     synchronized (HELD) {
       if (HELD.contains(file.toString())) {
         return false;

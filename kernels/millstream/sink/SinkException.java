@@ -29,6 +29,11 @@ public final class SinkException extends RuntimeException {
             + "\" has written to this topic before; a batch needs a writer of its own.", null);
   }
 
+  static SinkException claimed(String sink, String place) {
+    return new SinkException(
+        "MS-SINK-006: sink \"" + sink + "\": another run of this job is writing to " + place + ".", null);
+  }
+
   static SinkException publishFailed(Throwable cause) {
     return new SinkException("MS-SINK-005: a committed epoch could not be published: " + cause.getMessage(), cause);
   }

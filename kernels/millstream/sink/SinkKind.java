@@ -18,6 +18,7 @@ public interface SinkKind {
 
   static SinkKind of(SinkSpec spec) {
     return switch (spec.kind()) {
+      case "files" -> new FileSink();
       case "journal" -> new JournalSink();
       default -> throw SinkException.badOption(
           "sink \"" + spec.name() + "\" is of kind \"" + spec.kind() + "\", which does not exist.");

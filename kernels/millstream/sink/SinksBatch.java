@@ -9,16 +9,19 @@ import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.types.StructType;
 
 /** A batch is a single epoch, published when it is committed. It holds the sinks' locks while it runs. */
 final class SinksBatch implements BatchWrite {
   private static final long EPOCH = 0;
 
   private final List<SinkSpec> specs;
+  private final StructType schema;
   private final Locks locks = new Locks();
   private boolean publishing;
 
-  SinksBatch(String sinks) {
+  SinksBatch(String sinks, StructType schema) {
+    this.schema = schema;
     specs = SinkSpec.parse(sinks);
   }
 
@@ -48,7 +51,7 @@ final class SinksBatch implements BatchWrite {
       release();
       throw e;
     }
-    SinksWriter.Factory factory = new SinksWriter.Factory(new ArrayList<>(specs), false);
+    SinksWriter.Factory factory = new SinksWriter.Factory(new ArrayList<>(specs), schema, false);
     return (task, attempt) -> factory.createWriter(task, attempt, EPOCH);
   }
 

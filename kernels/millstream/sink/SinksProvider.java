@@ -1,5 +1,6 @@
 package millstream.sink;
 
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
@@ -15,6 +16,7 @@ import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -51,7 +53,8 @@ public final class SinksProvider implements TableProvider, DataSourceRegister {
 
     @Override
     public Set<TableCapability> capabilities() {
-      return Set.of(TableCapability.STREAMING_WRITE, TableCapability.BATCH_WRITE);
+      return Set.of(
+          TableCapability.STREAMING_WRITE, TableCapability.BATCH_WRITE, TableCapability.ACCEPT_ANY_SCHEMA);
     }
 
     @Override
@@ -64,27 +67,28 @@ public final class SinksProvider implements TableProvider, DataSourceRegister {
   private record Builder(LogicalWriteInfo info) implements WriteBuilder, SupportsStreamingUpdateAsAppend {
     @Override
     public Write build() {
-      // Spark checks the columns of a batch, but not those of a stream.
-      if (!DataType.equalsIgnoreNullability(info.schema(), SCHEMA)) {
+      // Behind the columns that are always there: whole rows, for the sinks that ask for them.
+      StructField[] first = Arrays.copyOf(info.schema().fields(), SCHEMA.length());
+      if (info.schema().length() < SCHEMA.length() || !DataType.equalsIgnoreNullability(new StructType(first), SCHEMA)) {
         throw SinkException.badOption("the sinks are handed " + info.schema().toDDL() + ", not " + SCHEMA.toDDL());
       }
       String sinks = info.options().get("sinks");
       if (sinks == null) {
         throw SinkException.badOption("option sinks is missing.");
       }
-      return new SinksWriteOf(sinks, "each".equalsIgnoreCase(info.options().get("flush")));
+      return new SinksWriteOf(sinks, info.schema(), "each".equalsIgnoreCase(info.options().get("flush")));
     }
   }
 
-  private record SinksWriteOf(String sinks, boolean each) implements Write {
+  private record SinksWriteOf(String sinks, StructType schema, boolean each) implements Write {
     @Override
     public StreamingWrite toStreaming() {
-      return new SinksWrite(sinks, each);
+      return new SinksWrite(sinks, schema, each);
     }
 
     @Override
     public BatchWrite toBatch() {
-      return new SinksBatch(sinks);
+      return new SinksBatch(sinks, schema);
     }
   }
 }

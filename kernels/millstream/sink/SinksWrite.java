@@ -8,6 +8,7 @@ import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * The driver's side of an epoch, for all sinks. What Spark calls commit is only the first phase: Spark has yet to
@@ -15,17 +16,19 @@ import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
  */
 final class SinksWrite implements StreamingWrite {
   private final String sinks;
+  private final StructType schema;
   private final boolean each;
 
-  SinksWrite(String sinks, boolean each) {
+  SinksWrite(String sinks, StructType schema, boolean each) {
     this.sinks = sinks;
+    this.schema = schema;
     this.each = each;
   }
 
   @Override
   public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
     Publisher.checkHealthy(sinks);
-    return new SinksWriter.Factory(new ArrayList<>(SinkSpec.parse(sinks)), each);
+    return new SinksWriter.Factory(new ArrayList<>(SinkSpec.parse(sinks)), schema, each);
   }
 
   /** The driver takes one message per task, whichever attempt sent it: no need to ask who may commit. */

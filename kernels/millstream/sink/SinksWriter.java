@@ -7,27 +7,39 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
+import org.apache.spark.sql.types.StructType;
 
 /** A task's side of an epoch: hands each row to the sink that it names. */
 final class SinksWriter implements DataWriter<InternalRow> {
   /** What the task prepared, by sink; null where it had no rows. */
   record Message(TaskWriter.Prepared[] sinks) implements WriterCommitMessage {}
 
-  record Factory(ArrayList<SinkSpec> specs, boolean each) implements StreamingDataWriterFactory {
+  record Factory(ArrayList<SinkSpec> specs, StructType schema, boolean each) implements StreamingDataWriterFactory {
     @Override
     public DataWriter<InternalRow> createWriter(int task, long attempt, long epoch) {
-      return new SinksWriter(specs, new SinkKind.TaskId(epoch, task, attempt, each));
+      return new SinksWriter(specs, schema, new SinkKind.TaskId(epoch, task, attempt, each));
     }
   }
 
   private final ArrayList<SinkSpec> specs;
   private final SinkKind.TaskId task;
   private final WeightedWriter[] writers;
+  /** By sink, the column of the whole row, or -1. */
+  private final int[] columns;
 
-  private SinksWriter(ArrayList<SinkSpec> specs, SinkKind.TaskId task) {
+  private final int[] widths;
+
+  private SinksWriter(ArrayList<SinkSpec> specs, StructType schema, SinkKind.TaskId task) {
     this.specs = specs;
     this.task = task;
     this.writers = new WeightedWriter[specs.size()];
+    this.columns = new int[specs.size()];
+    this.widths = new int[specs.size()];
+    for (int sink = 0; sink < columns.length; sink++) {
+      scala.Option<Object> column = schema.getFieldIndex("row" + sink);
+      columns[sink] = column.isEmpty() ? -1 : (Integer) column.get();
+      widths[sink] = column.isEmpty() ? 0 : ((StructType) schema.fields()[columns[sink]].dataType()).length();
+    }
   }
 
   @Override
@@ -43,7 +55,13 @@ final class SinksWriter implements DataWriter<InternalRow> {
     }
     byte[] key = row.isNullAt(1) ? null : row.getBinary(1);
     byte[] value = row.isNullAt(2) ? null : row.getBinary(2);
-    writers[sink].write(key, value, row.getLong(3));
+    writers[sink].write(key, value, whole(row, sink), row.getLong(3));
+  }
+
+  /** The row with its types, for sinks that ask for it. */
+  private InternalRow whole(InternalRow row, int sink) {
+    int column = columns[sink];
+    return column < 0 ? null : row.getStruct(column, widths[sink]);
   }
 
   @Override

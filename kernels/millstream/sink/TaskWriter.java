@@ -2,6 +2,7 @@ package millstream.sink;
 
 import java.io.IOException;
 import java.io.Serializable;
+import org.apache.spark.sql.catalyst.InternalRow;
 
 /** Writes one task's rows of one epoch, invisibly to readers of committed rows. */
 public interface TaskWriter {
@@ -10,6 +11,11 @@ public interface TaskWriter {
 
   /** Key and value may be null; a record without a value deletes its key. */
   void write(byte[] key, byte[] value) throws IOException;
+
+  /** The same for a sink that is handed whole rows, with their types, beside key and value. */
+  default void write(byte[] key, byte[] value, InternalRow row) throws IOException {
+    write(key, value);
+  }
 
   /** Makes the rows durable. Nothing is written afterwards. */
   Prepared prepare() throws IOException;

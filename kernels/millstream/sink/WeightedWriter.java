@@ -1,6 +1,7 @@
 package millstream.sink;
 
 import java.io.IOException;
+import org.apache.spark.sql.catalyst.InternalRow;
 
 /** What a row's weight means: turns weighted rows into records, by the sink's mode. */
 abstract class WeightedWriter {
@@ -18,7 +19,7 @@ abstract class WeightedWriter {
     };
   }
 
-  abstract void write(byte[] key, byte[] value, long weight) throws IOException;
+  abstract void write(byte[] key, byte[] value, InternalRow row, long weight) throws IOException;
 
   TaskWriter.Prepared prepare() throws IOException {
     return to.prepare();
@@ -37,12 +38,12 @@ abstract class WeightedWriter {
     }
 
     @Override
-    void write(byte[] key, byte[] value, long weight) throws IOException {
+    void write(byte[] key, byte[] value, InternalRow row, long weight) throws IOException {
       if (weight <= 0) {
         throw SinkException.onlyAppends(sink, weight);
       }
       for (long i = 0; i < weight; i++) {
-        to.write(key, value);
+        to.write(key, value, row);
       }
     }
   }
@@ -54,9 +55,9 @@ abstract class WeightedWriter {
     }
 
     @Override
-    void write(byte[] key, byte[] value, long weight) throws IOException {
+    void write(byte[] key, byte[] value, InternalRow row, long weight) throws IOException {
       for (long i = Math.abs(weight); i > 0; i--) {
-        to.write(key, value);
+        to.write(key, value, row);
       }
     }
   }
@@ -74,7 +75,7 @@ abstract class WeightedWriter {
     }
 
     @Override
-    void write(byte[] key, byte[] value, long weight) throws IOException {
+    void write(byte[] key, byte[] value, InternalRow row, long weight) throws IOException {
       synchronized (held) {
         if (weight > 0) {
           held.drop(key);

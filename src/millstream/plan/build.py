@@ -83,6 +83,10 @@ def table(read: nodes.Source, key: tuple[str, ...]) -> Node:
     if read.options.format == "raw":
         raise Step(read.name, read.at).error("MS-SOURCE-004", "reads raw records as a table.", hint='use format="json"')
     by = keys(key, read.schema, Step(read.name, read.at))
+    if read.options.system == "files" and not read.options.changelog:
+        raise Step(read.name, read.at).error(
+            "MS-SOURCE-004", "reads files as upserts, and rows in files have no order.", hint="use changelog=True"
+        )
     if read.options.changelog:
         return nodes.Declared(None, read.at, read, by)
     return operators.Latest(f"latest_{read.name}", read.at, read, by)
@@ -282,6 +286,8 @@ def sink(input: Node, options: SinkOptions, mode: WriteMode | None, name: str | 
             found=labels(input.columns),
             hint="select() the columns to write, each with its own name",
         )
+    for column in options.partition_by:
+        known(column, [part.name for part in input.columns], step)
     return nodes.Sink(name or options.label, step.at, input, options, write_mode(input, options, mode, step))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-Format = Literal["json", "raw"]
+Format = Literal["json", "raw", "csv", "parquet"]
 OnError = Literal["fail", "skip", "dead_letter"]
 WriteMode = Literal["append", "upsert", "changelog"]
 
@@ -39,8 +39,12 @@ class SourceOptions(Protocol):
     def partitions(self) -> int:
         """How many partitions it has; an error if it is not there."""
 
+    @property
+    def real_time(self) -> bool:
+        """Whether its rows can be had one by one, as they come."""
+
     def reader(self) -> Reader:
-        """How Spark reads it: records with key, value, partition, offset and timestamp."""
+        """How Spark reads it: records with key, value, partition, offset and timestamp, lines of text, or rows."""
 
 
 @runtime_checkable
@@ -68,6 +72,10 @@ class SinkOptions(Protocol):
     def key(self) -> tuple[str, ...]:
         """The columns that make the record's key, where the user chose them."""
 
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """The columns that say where a row goes, and are not written themselves."""
+
     def check(self) -> None:
         """An error if it is not there."""
 
@@ -77,10 +85,11 @@ class SinkOptions(Protocol):
 
 @dataclass(frozen=True)
 class Reader:
-    """A Spark data source and its options."""
+    """A Spark data source and its options. `gives`: what it calls a row."""
 
     format: str
     options: tuple[tuple[str, str], ...]
+    gives: Literal["records", "lines", "rows"] = "records"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
 STEP = re.compile(r'(?:step|source|sink) "([^"]+)"')
 TRANSIENT = {"MS-RUN-004", "MS-RUN-005", "MS-SINK-005"}
 """Spark failed for a reason of its own, a disk is full, a committed epoch could not be published."""
+UNREAD = re.compile(r"while reading file (\S+)")
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
 
 
@@ -30,6 +31,13 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             f'job "{job}" stopped because a disk is full.',
             found=first(text, FULL),
             hint="free some space and start it again: it goes on where it was",
+        )
+    elif (unread := UNREAD.search(text)) is not None:
+        found = MillstreamError(
+            "MS-FILES-003",
+            f'job "{job}" stopped because a file does not fit the schema, or is damaged.',
+            found=unread.group(1).rstrip("."),
+            hint="mend it or take it away, and start the job again: it goes on where it was",
         )
     else:
         found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())

@@ -185,6 +185,14 @@ class Run:
 def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
     """How many tasks run at once: in real time, all of them, all the time."""
     partitions = sum(source.options.partitions() for source in plan.sources)
+    slow = next((source for source in plan.sources if not source.options.real_time), None)
+    if isinstance(mode, RealTime) and slow is not None:
+        raise MillstreamError(
+            "MS-RUN-007",
+            f'source "{slow.name}" reads {slow.options.system}, which cannot be read in real time.',
+            at=slow.at,
+            hint="run the job with ms.micro_batch()",
+        )
     if isinstance(mode, RealTime):
         return partitions + len(plan.stages) * parallelism
     return max(2, os.cpu_count() or 2)

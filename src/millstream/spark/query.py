@@ -12,6 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.plan.nodes import Sink
 from millstream.spark.lower.job import Lowered
+from millstream.spark.lower.sink import columns
 
 FILES = "spark.sql.streaming.checkpointFileManagerClass"
 
@@ -53,7 +54,7 @@ class Query:
 
 
 def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target, spark: SparkSession) -> Query:
-    listed = sinks_json(sinks, target)
+    listed = sinks_json(sinks, target, lowered)
     jvm: Any = spark._jvm
     configure(spark, mode, target)
     locks = jvm.millstream.sink.Recovery.run(listed, target.checkpoint)
@@ -75,16 +76,24 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
 
 
 def write_batch(lowered: Lowered, sinks: tuple[Sink, ...], target: Target, spark: SparkSession) -> None:
-    listed = sinks_json(sinks, target)
+    listed = sinks_json(sinks, target, lowered)
     lowered.frame.write.format("millstream-sinks").option("sinks", listed).mode("append").save()
 
 
-def sinks_json(sinks: tuple[Sink, ...], target: Target) -> str:
+def sinks_json(sinks: tuple[Sink, ...], target: Target, lowered: Lowered) -> str:
     listed = []
-    for sink in sinks:
+    whole = {part.name: part.dataType.json() for part in lowered.frame.schema.fields if part.name.startswith("row")}
+    for tag, sink in enumerate(sinks):
         writer = f"{target.job}.{sink.name}.{target.identity}"
-        listed.append({"name": sink.name, "mode": sink.mode, "writer": writer, **sink.options.writer()})
+        schema = {"schema": whole[f"row{tag}"]} if f"row{tag}" in whole else {}
+        about = {"name": sink.name, "mode": sink.mode, "writer": writer, "columns": json.dumps(written(sink))}
+        listed.append({**about, **sink.options.writer(), **schema})
     return json.dumps(listed)
+
+
+def written(sink: Sink) -> list[str]:
+    """The names of the columns that are written."""
+    return [name for name, _ in columns(sink)]
 
 
 def configure(spark: SparkSession, mode: Mode, target: Target) -> None:

@@ -57,6 +57,10 @@ class JournalSource:
     def dead_letters(self) -> JournalSink | None:
         return JournalSink(self.dead_letter_topic, self.path) if self.dead_letter_topic else None
 
+    @property
+    def real_time(self) -> bool:
+        return True
+
     def partitions(self) -> int:
         return opened(self.path, self.topic).partitions
 
@@ -92,6 +96,10 @@ class JournalSink:
     @property
     def guarantee(self) -> str:
         return "exactly once (two phases)"
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        return ()
 
     def check(self) -> None:
         opened(self.path, self.topic)

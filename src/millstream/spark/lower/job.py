@@ -10,7 +10,7 @@ from millstream.planner.stages import JobPlan
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.batch import Batch, Endings
 from millstream.spark.lower.router import Lane, route
-from millstream.spark.lower.sink import cells, lower_sinks
+from millstream.spark.lower.sink import cells, lower_sinks, whole_type
 from millstream.spark.lower.stage import Output, lower_stage
 
 
@@ -34,9 +34,11 @@ def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowere
 def lower_batch(plan: JobPlan, spark: SparkSession, endings: Endings = lambda source: None) -> Lowered:
     """The rows of every sink after all input, or after that up to some offsets, to be written in one go."""
     batch = Batch(spark, endings)
+    typed = [(tag, sink) for tag, sink in enumerate(plan.sinks) if sink.options.format == "parquet"]
+    whole = {tag: whole_type(sink, batch.rows(sink)) for tag, sink in typed}
     written: DataFrame | None = None
     for tag, sink in enumerate(plan.sinks):
-        rows = route(batch.rows(sink), [Lane(None, None, (), cells(sink, tag))])
+        rows = route(batch.rows(sink), [Lane(None, None, (), cells(sink, tag, whole))])
         written = rows if written is None else written.unionByName(rows)
     assert written is not None
     return Lowered(written, {})

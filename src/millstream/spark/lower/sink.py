@@ -5,23 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import BinaryType, IntegerType, LongType
+from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType
 
 from millstream.errors import MillstreamError
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Sink
 from millstream.planner.stages import Route
-from millstream.spark.lower.router import Cell, Lane, named_struct, route
+from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
 from millstream.spark.lower.stage import Output
+from millstream.spark.lower.types import types_of
 
+Whole = dict[int, DataType]
+"""By sink, the type of the whole rows that it is handed."""
 JSON_OPTIONS = """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")"""
+CSV_OPTIONS = JSON_OPTIONS
 
 
 def lower_sinks(sinks: tuple[Sink, ...], routes: tuple[Route, ...], upstream: list[Output]) -> DataFrame:
-    """One frame for all sinks: `sink, key, value, w`."""
+    """One frame for all sinks: `sink, key, value, w`, and `row0` … for those that are handed whole rows."""
     written: DataFrame | None = None
+    whole = whole_rows(sinks, routes, upstream)
     for output in upstream:
-        lanes = [lane(sinks, part, output) for part in routes if part.producer in output.producers]
+        lanes = [lane(sinks, part, output, whole) for part in routes if part.producer in output.producers]
         if lanes:
             rows = route(output.frame, lanes)
             written = rows if written is None else written.unionByName(rows)
@@ -29,12 +34,27 @@ def lower_sinks(sinks: tuple[Sink, ...], routes: tuple[Route, ...], upstream: li
     return written
 
 
-def lane(sinks: tuple[Sink, ...], part: Route, output: Output) -> Lane:
+def whole_rows(sinks: tuple[Sink, ...], routes: tuple[Route, ...], upstream: list[Output]) -> Whole:
+    found: Whole = {}
+    for part in routes:
+        assert isinstance(part.to, Sink)
+        if part.to.options.format == "parquet":
+            output = next(output for output in upstream if part.producer in output.producers)
+            found[sinks.index(part.to)] = whole_type(part.to, rows_of(output.frame, output.lane(part)))
+    return found
+
+
+def whole_type(sink: Sink, rows: DataFrame) -> DataType:
+    """The type of the rows that a sink is handed."""
+    return types_of(rows, [named_struct(columns(sink))])[0]
+
+
+def lane(sinks: tuple[Sink, ...], part: Route, output: Output, whole: Whole) -> Lane:
     assert isinstance(part.to, Sink)
-    return replace(output.lane(part), cells=cells(part.to, sinks.index(part.to)))
+    return replace(output.lane(part), cells=cells(part.to, sinks.index(part.to), whole))
 
 
-def cells(sink: Sink, tag: int) -> tuple[Cell, ...]:
+def cells(sink: Sink, tag: int, whole: Whole) -> tuple[Cell, ...]:
     key, value = record(sink)
     weight = "abs(`_w`)" if sink.mode == "changelog" else "`_w`"
     return (
@@ -42,6 +62,7 @@ def cells(sink: Sink, tag: int) -> tuple[Cell, ...]:
         Cell("key", key, BinaryType()),
         Cell("value", value, BinaryType()),
         Cell("w", weight, LongType()),
+        *(Cell(f"row{i}", named_struct(columns(sink)) if i == tag else "NULL", type_) for i, type_ in whole.items()),
     )
 
 
@@ -49,12 +70,32 @@ def record(sink: Sink) -> tuple[str, str]:
     """SQL for a record's key and value."""
     if sink.options.format == "raw":
         return raw(sink)
-    columns = [(column.name, field(column.field)) for column in sink.columns]
-    key = record_key(sink)
-    if sink.mode == "changelog":
-        columns = [("op", "CASE WHEN `_w` > 0 THEN 'insert' ELSE 'delete' END"), *columns]
-    value = to_json(columns)
+    value = {"json": to_json, "csv": to_csv, "parquet": nothing}[sink.options.format](columns(sink))
+    key = parted(sink) if sink.options.partition_by else record_key(sink)
     return key, f"CASE WHEN `_w` > 0 THEN {value} END" if sink.mode == "upsert" else value
+
+
+def columns(sink: Sink) -> list[tuple[str, str]]:
+    """What is written of a row: the name and SQL of each column."""
+    apart = {name.lower() for name in sink.options.partition_by}
+    chosen = [(part.name, field(part.field)) for part in sink.columns if part.name.lower() not in apart]
+    op = [("op", "CASE WHEN `_w` > 0 THEN 'insert' ELSE 'delete' END")] if sink.mode == "changelog" else []
+    return [*op, *chosen]
+
+
+def parted(sink: Sink) -> str:
+    """The values that say where a row goes, as a JSON list of texts."""
+    fields = {part.name.lower(): field(part.field) for part in sink.columns}
+    values = [f"CAST({fields[name.lower()]} AS STRING)" for name in sink.options.partition_by]
+    return f"to_json(array({', '.join(values)}))"
+
+
+def nothing(columns: list[tuple[str, str]]) -> str:
+    return "NULL"
+
+
+def to_csv(columns: list[tuple[str, str]]) -> str:
+    return f"to_csv({named_struct(columns)}, {CSV_OPTIONS})"
 
 
 def record_key(sink: Sink) -> str:

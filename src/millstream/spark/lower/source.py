@@ -3,30 +3,62 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from millstream.errors import MillstreamError
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Source
 
 RECORD = ("key", "value", "partition", "offset")
+LINE = (
+    "CAST(NULL AS BINARY) AS key",
+    "CAST(value AS BINARY) AS value",
+    "0 AS partition",
+    "_metadata.file_block_start AS offset",
+)
+"""A line of text as a record. Spark does not say which line of its file it is."""
+Begun = Any
+"""A reader of streams or of batches, half told what to read: they share no type."""
 
 
 def stream(source: Source, spark: SparkSession) -> DataFrame:
-    reader = source.options.reader()
-    rows = decoded(source, spark.readStream.format(reader.format).options(**dict(reader.options)).load(), spark)
+    rows = read(source, spark.readStream, {}, spark)
     return rows.withWatermark(source.time, source.lateness or "0 seconds") if source.time else rows
 
 
 def batch(source: Source, spark: SparkSession, ending: str | None = None) -> DataFrame:
     """All rows, or those up to an offset per partition."""
+    return read(source, spark.read, {"ending": ending} if ending is not None else {}, spark)
+
+
+def read(source: Source, begun: Begun, more: dict[str, str], spark: SparkSession) -> DataFrame:
     reader = source.options.reader()
-    options = dict(reader.options)
-    if ending is not None:
-        options["ending"] = ending
-    return decoded(source, spark.read.format(reader.format).options(**options).load(), spark)
+    begun = begun.format(reader.format).options(**dict(reader.options), **more)
+    match reader.gives:
+        case "records":
+            return decoded(source, begun.load(), spark)
+        case "lines":
+            lines = begun.load().where("trim(value) <> ''").selectExpr(*LINE)
+            return decoded(source, lines, spark)
+        case "rows":
+            return weighed(source, begun.schema(stored_schema(source, spark)).load())
+
+
+def weighed(source: Source, rows: DataFrame) -> DataFrame:
+    """Rows that come with their types; those of a changelog say by `op` whether they add or take back."""
+    weight = "CASE `op` WHEN 'insert' THEN 1L WHEN 'delete' THEN -1L ELSE raise_error(concat({}, `op`)) END"
+    wrong = f"'MS-DECODE-001: source \"{source.name}\" has a row whose op is neither insert nor delete: '"
+    chosen = weight.format(wrong) if source.options.changelog else "1L"
+    return rows.selectExpr(f"{chosen} AS `_w`", *(field(part.name) for part in source.schema))
+
+
+def stored_schema(source: Source, spark: SparkSession) -> StructType:
+    """As it lies in files: with the op of a changelog in front."""
+    op = [StructField("op", StringType())] if source.options.changelog else []
+    return StructType([*op, *spark_schema(source, spark).fields])
 
 
 def decoded(source: Source, records: DataFrame, spark: SparkSession) -> DataFrame:

@@ -1,0 +1,142 @@
+package millstream.sink;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.StandardOpenOption;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import millstream.journal.Locks;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.deploy.SparkHadoopUtil;
+
+/**
+ * A folder that a file sink writes to. Readers leave out what begins with an underscore.
+ *
+ * <pre>
+ *   _open/WRITER/EPOCH/TASK/…          being written
+ *   _ready/WRITER-EPOCH/…              prepared: all files of an epoch, and their manifest
+ *   epoch=WRITER-EPOCH/…               published, by one rename of the folder
+ *   _lock/WRITER                       held while a run writes
+ * </pre>
+ */
+final class FileFolder {
+  static final String MANIFEST = "_manifest.json";
+  private static final Pattern READY = Pattern.compile("(.*)-(\\d{12})");
+
+  private final FileSystem files;
+  private final Path root;
+  private final String writer;
+
+  private FileFolder(FileSystem files, Path root, String writer) {
+    this.files = files;
+    this.root = root;
+    this.writer = writer;
+  }
+
+  static FileFolder of(SinkSpec spec) throws IOException {
+    Path root = new Path(spec.setting("path"));
+    return new FileFolder(files(root), root, spec.writer());
+  }
+
+  /** A local disk without the checksum files that Hadoop would put beside each file. */
+  static FileSystem files(Path path) throws IOException {
+    FileSystem found = path.getFileSystem(SparkHadoopUtil.get().conf());
+    return found instanceof LocalFileSystem ? ((LocalFileSystem) found).getRaw() : found;
+  }
+
+  /** One run at a time for each writer, on a local disk: others have no locks. */
+  boolean claim(Locks locks) throws IOException {
+    if (!"file".equals(files.getUri().getScheme())) {
+      return true;
+    }
+    java.nio.file.Path folder = java.nio.file.Path.of(root.toUri().getPath(), "_lock");
+    Files.createDirectories(folder);
+    return locks.take(folder.toRealPath().resolve(writer));
+  }
+
+  private static String numbered(String writer, long epoch) {
+    return String.format("%s-%012d", writer, epoch);
+  }
+
+  Path open() {
+    return new Path(root, "_open/" + writer);
+  }
+
+  Path open(long epoch) {
+    return new Path(open(), Long.toString(epoch));
+  }
+
+  Path task(long epoch, String task) {
+    return new Path(open(epoch), task);
+  }
+
+  Path ready(long epoch) {
+    return new Path(root, "_ready/" + numbered(writer, epoch));
+  }
+
+  Path published(long epoch) {
+    return new Path(root, "epoch=" + numbered(writer, epoch));
+  }
+
+  /** The epochs of this writer that are prepared, or half so. */
+  TreeMap<Long, Path> ready() throws IOException {
+    TreeMap<Long, Path> found = new TreeMap<>();
+    for (FileStatus status : list(new Path(root, "_ready"))) {
+      Matcher matcher = READY.matcher(status.getPath().getName());
+      if (matcher.matches() && matcher.group(1).equals(writer)) {
+        found.put(Long.parseLong(matcher.group(2)), status.getPath());
+      }
+    }
+    return found;
+  }
+
+  private FileStatus[] list(Path folder) throws IOException {
+    try {
+      return files.listStatus(folder);
+    } catch (FileNotFoundException e) {
+      return new FileStatus[0];
+    }
+  }
+
+  boolean exists(Path path) throws IOException {
+    return files.exists(path);
+  }
+
+  void move(Path from, Path to) throws IOException {
+    files.mkdirs(to.getParent());
+    if (!files.rename(from, to)) {
+      throw new IOException("cannot rename " + from + " to " + to);
+    }
+  }
+
+  void write(Path path, byte[] bytes) throws IOException {
+    try (var out = files.create(path, true)) {
+      out.write(bytes);
+    }
+    sync(path);
+  }
+
+  void delete(Path path) throws IOException {
+    files.delete(path, true);
+  }
+
+  /** Makes a file, or the names in a folder, survive a power cut. Other file systems do so by themselves. */
+  void sync(Path path) throws IOException {
+    if ("file".equals(files.getUri().getScheme())) {
+      try (FileChannel channel =
+          FileChannel.open(java.nio.file.Path.of(path.toUri().getPath()), StandardOpenOption.READ)) {
+        channel.force(true);
+      }
+    }
+  }
+
+  Path root() {
+    return root;
+  }
+}

@@ -1,0 +1,127 @@
+package millstream.sink;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+
+/**
+ * Sinks that are folders of files, one folder in it per epoch. A record's key holds the values by which files are
+ * parted, as a JSON list.
+ */
+final class FileSink implements SinkKind {
+  /** So many files a task keeps open; when there are more, all are ended and others are begun. */
+  private static final int OPEN = 64;
+
+  @Override
+  public TaskWriter writer(SinkSpec spec, TaskId task) throws IOException {
+    return new Writer(spec, task);
+  }
+
+  @Override
+  public Committer committer(SinkSpec spec) throws IOException {
+    return new FileCommitter(spec, FileFolder.of(spec));
+  }
+
+  /** The files that a task wrote, each by its path below the task's folder. */
+  record Files(String task, ArrayList<String> files) implements TaskWriter.Prepared {}
+
+  private static final class Writer implements TaskWriter {
+    private final SinkSpec spec;
+    private final FileFolder folder;
+    private final String name;
+    private final String[] partedBy;
+    private final Map<ByteBuffer, String> places = new HashMap<>();
+    private final Map<String, FileOutput> open = new HashMap<>();
+    private final ArrayList<String> files = new ArrayList<>();
+    private final long epoch;
+
+    Writer(SinkSpec spec, TaskId task) throws IOException {
+      this.spec = spec;
+      this.folder = FileFolder.of(spec);
+      this.epoch = task.epoch();
+      this.name = task.task() + "-" + task.attempt();
+      this.partedBy = new ObjectMapper().readValue(spec.setting("partition_by"), String[].class);
+    }
+
+    @Override
+    public void write(byte[] key, byte[] value, InternalRow row) throws IOException {
+      output(place(key)).write(value, row);
+    }
+
+    private String place(byte[] key) throws IOException {
+      if (partedBy.length == 0) {
+        return "";
+      }
+      ByteBuffer bytes = ByteBuffer.wrap(key);
+      String place = places.get(bytes);
+      if (place == null) {
+        place = path(key);
+        places.put(bytes, place);
+      }
+      return place;
+    }
+
+    /** As Hive and all who follow it name folders: {@code day=2026-01-01/hour=5/}. */
+    private String path(byte[] key) throws IOException {
+      StringBuilder path = new StringBuilder();
+      JsonNode values = new ObjectMapper().readTree(new String(key, StandardCharsets.UTF_8));
+      for (int i = 0; i < partedBy.length; i++) {
+        JsonNode value = values.get(i);
+        String text = value == null || value.isNull() || value.asText().isEmpty()
+            ? ExternalCatalogUtils.DEFAULT_PARTITION_NAME()
+            : ExternalCatalogUtils.escapePathName(value.asText());
+        path.append(ExternalCatalogUtils.escapePathName(partedBy[i])).append('=').append(text).append('/');
+      }
+      return path.toString();
+    }
+
+    private FileOutput output(String place) throws IOException {
+      FileOutput output = open.get(place);
+      if (output == null) {
+        if (open.size() == OPEN) {
+          end();
+        }
+        String file = place + "part-" + name + "-" + files.size() + "." + FileOutput.suffix(spec);
+        output = FileOutput.create(spec, new Path(folder.task(epoch, name), file));
+        files.add(file);
+        open.put(place, output);
+      }
+      return output;
+    }
+
+    private void end() throws IOException {
+      for (FileOutput output : open.values()) {
+        output.close();
+      }
+      open.clear();
+    }
+
+    @Override
+    public void write(byte[] key, byte[] value) {
+      throw new UnsupportedOperationException("files are written with their row");
+    }
+
+    @Override
+    public Prepared prepare() throws IOException {
+      end();
+      for (String file : files) {
+        folder.sync(new Path(folder.task(epoch, name), file));
+      }
+      return new Files(name, files);
+    }
+
+    @Override
+    public void abort() throws IOException {
+      end();
+      folder.delete(folder.task(epoch, name));
+    }
+  }
+}
