@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-
-from millstream.spark import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,17 +20,7 @@ def golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--golden"))
 
 
-QUICK = {
-    # A test's queries are short: the second, slow compiler of the JVM never pays off.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-}
-
-
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """With a task slot for every task of a job in real time."""
-    made = session.make(slots=16, parallelism=2, extra=QUICK)
-    yield made
-    made.stop()
+def spark(millstream_spark: SparkSession) -> SparkSession:
+    """That of the plugin."""
+    return millstream_spark

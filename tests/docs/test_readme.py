@@ -17,7 +17,7 @@ PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 def page(path: Path) -> object:
     """A page that runs a job starts Spark, which takes its time."""
-    marks = [pytest.mark.slow] if re.search(r"\.(run|start)\(", path.read_text()) else []
+    marks = [pytest.mark.slow] if re.search(r"\b(run|start)\(", path.read_text()) else []
     return pytest.param(path, marks=marks, id=path.name)
 
 

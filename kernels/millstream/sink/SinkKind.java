@@ -20,6 +20,7 @@ public interface SinkKind {
     return switch (spec.kind()) {
       case "files" -> new FileSink();
       case "journal" -> new JournalSink();
+      case "memory" -> new MemorySink();
       default -> throw SinkException.badOption(
           "sink \"" + spec.name() + "\" is of kind \"" + spec.kind() + "\", which does not exist.");
     };

@@ -90,6 +90,8 @@ class Reader:
     format: str
     options: tuple[tuple[str, str], ...]
     gives: Literal["records", "lines", "rows"] = "records"
+    marks: Reader | None = None
+    """Records whose timestamps move the watermark on, and nothing else: for tests."""
 
 
 @dataclass(frozen=True)

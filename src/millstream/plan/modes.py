@@ -19,10 +19,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """An epoch every so often; `until_caught_up`: stop when all input of the start is done."""
+    """An epoch every so often; `until_caught_up`: stop when all input of the start is done.
+
+    `clock`: the test whose clock it goes by, instead of the machine's.
+    """
 
     every_ms: int
     until_caught_up: bool = False
+    clock: str | None = None
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
     try:
         publisher = jvm.millstream.sink.Publisher(listed, target.checkpoint)
         spark._jsparkSession.streams().addListener(publisher)
+        if isinstance(mode, MicroBatch) and mode.clock is not None:
+            return Query(clocked(lowered, listed, mode.clock, target, spark), publisher, locks, spark)
         writer = lowered.frame.writeStream.format("millstream-sinks").outputMode("update").queryName(target.job)
         writer = writer.option("sinks", listed).option("checkpointLocation", target.checkpoint)
         if isinstance(mode, RealTime):
@@ -73,6 +75,13 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
     except BaseException:
         locks.close()
         raise
+
+
+def clocked(lowered: Lowered, listed: str, clock: str, target: Target, spark: SparkSession) -> StreamingQuery:
+    """All there is, by the clock of a test."""
+    jvm: Any = spark._jvm
+    start = jvm.millstream.testing.GivenClock.start
+    return StreamingQuery(start(lowered.frame._jdf, clock, target.job, target.checkpoint, listed))
 
 
 def write_batch(lowered: Lowered, sinks: tuple[Sink, ...], target: Target, spark: SparkSession) -> None:

@@ -26,7 +26,24 @@ Begun = Any
 
 def stream(source: Source, spark: SparkSession) -> DataFrame:
     rows = read(source, spark.readStream, {}, spark)
-    return rows.withWatermark(source.time, source.lateness or "0 seconds") if source.time else rows
+    if source.time is None:
+        return rows
+    marks = source.options.reader().marks
+    if marks is None:
+        return rows.withWatermark(source.time, source.lateness or "0 seconds")
+    return marked(source, rows, spark.readStream.format(marks.format).options(**dict(marks.options)).load())
+
+
+def marked(source: Source, rows: DataFrame, marks: DataFrame) -> DataFrame:
+    """The rows, with a watermark that marks move on as well."""
+    assert source.time is not None
+    types = {part.name: part.dataType.simpleString() for part in rows.schema}
+    empty = {name: f"CAST(NULL AS {type_}) AS {field(name)}" for name, type_ in types.items()}
+    timed = empty | {source.time: f"timestamp AS {field(source.time)}"}
+    both = rows.selectExpr("*", "false AS `_mark`").unionAll(marks.selectExpr(*timed.values(), "true AS `_mark`"))
+    watched = both.withWatermark(source.time, source.lateness or "0 seconds")
+    # It names the time, so that Spark does not move it in front of the watermark.
+    return watched.where(f"NOT (`_mark` AND {field(source.time)} IS NOT NULL)").drop("_mark")
 
 
 def batch(source: Source, spark: SparkSession, ending: str | None = None) -> DataFrame:

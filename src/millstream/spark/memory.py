@@ -1,0 +1,49 @@
+"""A test's memory inside the JVM: what its sources are given, what its sinks keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from millstream.spark import session
+
+QUICK = {
+    # A test's queries are short: the second, slow compiler of the JVM never pays off.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    # Many small queries, each asked once: interpreting them is quicker than compiling them.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+def quick(settings: dict[str, str]) -> SparkSession:
+    """The session that is there, or one for many small runs."""
+    return SparkSession.getActiveSession() or session.make(4, 1, {**QUICK, **settings})
+
+
+class Memory:
+    """What belongs to one test, by its name."""
+
+    def __init__(self, test: str, spark: SparkSession) -> None:
+        self.spark = spark
+        self._test = test
+        jvm: Any = spark._jvm
+        self._given = jvm.millstream.testing.Given
+        self._sinks = jvm.millstream.sink.MemorySink
+
+    def give(self, script: str) -> None:
+        self._given.put(self._test, script)
+
+    def until(self, step: int) -> None:
+        """Lets a run come so far."""
+        self._given.until(self._test, step)
+
+    def take(self, place: str) -> str:
+        """What a sink kept, which is then forgotten."""
+        return str(self._sinks.take(place))
+
+    def forget(self) -> None:
+        self._given.remove(self._test)

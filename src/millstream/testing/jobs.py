@@ -1,0 +1,208 @@
+"""Runs a whole job over what a test gives it, epoch by epoch, with no system touched and no time waited for.
+
+inputs ─▶ steps ─▶ the job's own plan, its sources and sinks swapped ─▶ what each sink kept, by epoch
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from millstream.api.job import Job
+from millstream.errors import MillstreamError, did_you_mean
+from millstream.plan.errors import here
+from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime
+from millstream.plan.nodes import Source
+from millstream.plan.restarts import no_restart
+from millstream.planner.stages import JobPlan, plan_job
+from millstream.testing.given import Entry, Inputs, Item, Moment, Watermark, cut, entries, marks, micros, moment, script
+from millstream.testing.given import wrong as wrong_input
+from millstream.testing.swap import marks_of, place, swapped
+from millstream.testing.written import Result, read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from millstream.spark.memory import Memory
+
+Clock = Moment | Sequence[Moment | None]
+Given = dict[Source, list[list[Item]]]
+
+
+def run(
+    job: Job,
+    inputs: Inputs,
+    *,
+    clock: Clock | None = None,
+    mode: Mode | None = None,
+    restart_between: bool = False,
+    parallelism: int = 1,
+    spark: SparkSession | None = None,
+) -> Result:
+    """Runs a job with these rows and gives what it wrote, by sink and epoch.
+
+    `inputs`: for each source by its name, a list of rows, or a list of such lists, one per epoch. `clock`: what
+    `current_timestamp()` says, all the time or in each epoch. `mode=ms.batch()`: all at once, as plain SQL.
+    `restart_between`: the job is stopped after each epoch, and goes on from its checkpoint.
+    """
+    if isinstance(mode, RealTime):
+        raise MillstreamError(
+            "MS-TEST-005",
+            "in real time an epoch ends when its time is over: a test cannot say what is in it.",
+            at=here(),
+            hint="leave out mode=: micro-batches give the same results",
+        )
+    test = Test.of(job, inputs, clock)
+    with test.memory(spark or shared()) as memory:
+        if isinstance(mode, Batch):
+            return test.in_one(memory, parallelism)
+        return test.by_epochs(memory, parallelism, restart_between)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """`run`, in one Spark session: what the pytest fixture `millstream` gives."""
+
+    spark: SparkSession
+
+    def run(
+        self,
+        job: Job,
+        inputs: Inputs,
+        *,
+        clock: Clock | None = None,
+        mode: Mode | None = None,
+        restart_between: bool = False,
+        parallelism: int = 1,
+    ) -> Result:
+        """Runs a job with these rows and gives what it wrote, by sink and epoch."""
+        return run(
+            job,
+            inputs,
+            clock=clock,
+            mode=mode,
+            restart_between=restart_between,
+            parallelism=parallelism,
+            spark=self.spark,
+        )
+
+
+def shared() -> SparkSession:
+    from millstream.spark.memory import quick
+
+    return quick({})
+
+
+@dataclass(frozen=True)
+class Test:
+    """A job between a test's sources and sinks, and what they are given.
+
+    An epoch is one step, or two where event time passes: what the watermark closed comes out in the second, empty one.
+    """
+
+    name: str
+    job: Job
+    plan: JobPlan
+    epochs: int
+    steps: int
+    script: str
+    clocked: bool
+
+    @classmethod
+    def of(cls, job: Job, inputs: Inputs, clock: Clock | None) -> Test:
+        own = job.plan()
+        refuse_unknown(own, inputs)
+        given = {source: cut(source.name, inputs.get(source.name, [])) for source in own.sources}
+        epochs, steps = max(len(parts) for parts in given.values()), 2 if own.timed else 1
+        times = [time for time in clock_of(clock, epochs) for _ in range(steps)]
+        name = f"{job.name}-{secrets.token_hex(4)}"
+        plan = plan_job(swapped(job._sinks, name, marked(given)))
+        return cls(name, job, plan, epochs, steps, script(times, records(given, steps)), clock is not None)
+
+    @contextmanager
+    def memory(self, spark: SparkSession) -> Iterator[Memory]:
+        from millstream.spark.memory import Memory
+
+        memory = Memory(self.name, spark)
+        memory.give(self.script)
+        try:
+            yield memory
+        finally:
+            memory.forget()
+            for sink in self.plan.sinks:
+                memory.take(place(self.name, sink.name))
+
+    def by_epochs(self, memory: Memory, parallelism: int, restart: bool) -> Result:
+        from millstream.runtime.run import Run, Setting
+
+        mode = MicroBatch(0, True, self.name if self.clocked else None)
+        late: Counter[str] = Counter()
+        skipped: Counter[str] = Counter()
+        with TemporaryDirectory(prefix="millstream-test-", ignore_cleanup_errors=True) as folder:
+            for epoch in range(0 if restart else self.epochs - 1, self.epochs):
+                memory.until((epoch + 1) * self.steps)
+                setting = Setting(mode, folder, parallelism, memory.spark)
+                going = Run.begin(self.job.name, self.plan, setting, no_restart())
+                going.wait()
+                late.update(going.late())
+                skipped.update(going.skipped())
+        return self.result(memory, self.epochs, late, skipped)
+
+    def in_one(self, memory: Memory, parallelism: int) -> Result:
+        from millstream.runtime.run import Run, Setting
+
+        Run.begin(self.job.name, self.plan, Setting(Batch(), "", parallelism, memory.spark), no_restart()).wait()
+        return self.result(memory, 1, Counter(), Counter())
+
+    def result(self, memory: Memory, epochs: int, late: Counter[str], skipped: Counter[str]) -> Result:
+        kept = {sink: memory.take(place(self.name, sink.name)) for sink in self.job._sinks}
+        outputs = {sink.name: read(sink, text, epochs, self.steps) for sink, text in kept.items()}
+        return Result(outputs, dict(late), dict(skipped))
+
+
+def marked(given: Given) -> set[str]:
+    """The sources that are given watermarks."""
+    return {
+        source.name
+        for source, epochs in given.items()
+        if any(isinstance(item, Watermark) for items in epochs for item in items)
+    }
+
+
+def refuse_unknown(plan: JobPlan, inputs: Inputs) -> None:
+    names = [source.name for source in plan.sources]
+    unknown = next((name for name in inputs if name not in names), None)
+    if unknown is not None:
+        raise wrong_input(
+            f'the job has no source "{unknown}".',
+            found="sources: " + ", ".join(names),
+            hint=did_you_mean(unknown, names),
+        )
+
+
+def records(given: Given, steps: int) -> dict[str, list[list[Entry]]]:
+    """The records of each source, step by step, and its watermarks."""
+    found: dict[str, list[list[Entry]]] = {}
+    for source, epochs in given.items():
+        pause: list[list[Entry]] = [[]] * (steps - 1)
+        found[source.name] = [step for items in epochs for step in (entries(source, items), *pause)]
+        found[marks_of(source.name)] = [step for items in epochs for step in (marks(source, items), *pause)]
+    return found
+
+
+def clock_of(clock: Clock | None, epochs: int) -> list[int | None]:
+    """What the clock is set to at each epoch, in milliseconds; None: it stays."""
+    if clock is None or isinstance(clock, Moment):
+        times: list[Moment | None] = [clock, *[None] * (epochs - 1)]
+    else:
+        times = list(clock)
+    if len(times) != epochs:
+        raise wrong_input(f"the clock is given {len(times)} times, and there are {epochs} epochs.")
+    if clock is not None and times[0] is None:
+        raise wrong_input("the clock is not set in the first epoch.")
+    return [None if time is None else micros(moment(time)) // 1000 for time in times]
