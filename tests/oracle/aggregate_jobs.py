@@ -29,22 +29,48 @@ FIGURES = {
     "some": "sum(CASE WHEN v > 0 THEN v END) + count(*)",
 }
 
+MORE = {
+    "few": "count(*) FILTER (WHERE v > 0)",
+    "few_v": "sum(v) FILTER (WHERE l = 1)",
+    "few_d": "avg(d) FILTER (WHERE l > 0 OR l IS NULL)",
+    "few_e": "max(e) FILTER (WHERE v > 0) - min(e)",
+    "different": "count(DISTINCT v)",
+    "different_few": "count(DISTINCT v) FILTER (WHERE l = 1)",
+    "different_more": "count(DISTINCT v) FILTER (WHERE l <> 1)",
+    "different_d": "count(DISTINCT d) + count(DISTINCT e)",
+    "pairs": "count(DISTINCT l, s) FILTER (WHERE v > 0)",
+    "first": "min_by(s, at)",
+    "last": "max_by(v, at) FILTER (WHERE v > 0)",
+    "of_most": "max_by(at, d)",
+    "positive": "count_if(v > 0)",
+    "all_positive": "bool_and(v > 0)",
+    "any_positive": "bool_or(v > 0) FILTER (WHERE l = 1)",
+    "dev_v": "stddev(v)",
+    "dev_d": "stddev_pop(d) FILTER (WHERE NOT isnan(d))",
+    "var_v": "variance(v) + var_pop(e)",
+    "list_v": "collect_list(v)",
+    "list_s": "collect_list(s) FILTER (WHERE v > 0)",
+    "set_s": "collect_set(s)",
+    "set_d": "collect_set(d)",
+}
+
 
 @job(facts=150)
 def aggregate_stream(job: ms.Job, topics: Topics) -> None:
     """Alone in its stage."""
-    facts(job, topics).group_by("c", "k").agg(**FIGURES).to(topics.sink("out", changelog=True))
+    facts(job, topics).group_by("c", "k").agg(**FIGURES, **MORE).to(topics.sink("out", changelog=True))
 
 
 @job(items=300)
 def aggregate_table(job: ms.Job, topics: Topics) -> None:
-    items(job, topics).group_by("c", "k").agg(**FIGURES).to(topics.sink("out", changelog=True))
+    items(job, topics).group_by("c", "k").agg(**FIGURES, **MORE).to(topics.sink("out", changelog=True))
 
 
 @job(items=300)
 def aggregate_whole_cases(job: ms.Job, topics: Topics) -> None:
-    """Large groups: more values than the head of an extreme holds, and back to few."""
+    """Large groups: more values than the head of an extreme or the value state holds, and back to few."""
     rows = items(job, topics)
+    rows.group_by("c").agg(**MORE).to(topics.sink("more"))
     rows.group_by("c").agg(low="min(v)", high="max(v)", last="max(at)", sum="sum(d)").to(topics.sink("out"))
     rows.group_by("s").agg(low="min(d)", high="max(d)", first="min(e)", n="count(*)").to(topics.sink("by_s"))
 

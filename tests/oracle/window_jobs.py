@@ -16,7 +16,9 @@ def windows(job: ms.Job, topics: Topics) -> None:
     days.group_by("c", "k").agg(n="count(*)", v="sum(v)", top="max(s)").to(topics.sink("daily"))
     days.agg(n="count(*)").group_by("n").agg(days="count(*)").to(topics.sink("of_counts"))
     hopping = timed.where("v IS NOT NULL").window(ms.hopping("3 days", every="36 hours"), allowed_lateness="1 day")
-    hopping.group_by("c").agg(v="min(v)", d="avg(v)").to(topics.sink("hopping"))
+    hopping.group_by("c").agg(
+        v="min(v)", d="avg(v)", n="count(DISTINCT v)", all="collect_list(v)", last="max_by(s, at)"
+    ).to(topics.sink("hopping"))
 
 
 @job(facts=150)
@@ -26,7 +28,13 @@ def sessions(job: ms.Job, topics: Topics) -> None:
     by_key = timed.window(ms.session("40 hours")).group_by("c", "k")
     figures = {"n": "count(*)", "v": "sum(v)", "d": "avg(d)", "e": "sum(e)", "low": "min(s)", "last": "max(at)"}
     by_key.agg(**figures, rate="count(*) / timestampdiff(HOUR, window_start, window_end)").to(topics.sink("by_key"))
-    by_key.agg(n="count(v)", top="max(d)").to(topics.sink("changes", changelog=True))
+    more = {
+        "f": "count(*) FILTER (WHERE v > 0)",
+        "u": "count(DISTINCT s)",
+        "all": "collect_list(v)",
+        "dev": "stddev(v)",
+    }
+    by_key.agg(n="count(v)", top="max(d)", of="max_by(s, at)", **more).to(topics.sink("changes", changelog=True))
     whole = timed.where("c < 4").window(ms.session("3 hours")).agg(n="count(*)")
     whole.to(topics.sink("whole"))
     whole.group_by("n").agg(sessions="count(*)", first="min(window_start)").to(topics.sink("of_counts"))

@@ -144,6 +144,28 @@ def aggregate_of_aggregate(job: ms.Job) -> None:
 
 
 @plan
+def figures(job: ms.Job) -> None:
+    rows = orders(job)
+    rows.group_by("customer").agg(
+        cheap="count(*) FILTER (WHERE price < 10)",
+        notes="count(DISTINCT note)",
+        few_notes="count(DISTINCT note) FILTER (WHERE price < 10)",
+        best="max_by(note, price)",
+        spread="stddev(price)",
+    ).to(journal.sink("figures"))
+
+
+@plan
+def tops(job: ms.Job) -> None:
+    people = customers(job)
+    people.top(3, by="age DESC, name", per="city").to(journal.sink("oldest"))
+    people.top(3, by="age NULLS LAST", per="city", rank="place").to(journal.sink("youngest"))
+    orders(job).dedup("customer", keep="last", by="id").to(journal.sink("last_orders"))
+    changed = orders(job).to_table("id", delete="price IS NULL", by="customer")
+    changed.group_by("customer").agg(n="count(*)").to(journal.sink("counts"))
+
+
+@plan
 def raw_records(job: ms.Job) -> None:
     rows = job.stream(journal.source("bytes", format="raw"))
     rows.where("partition = 0").select("key", "value").to(journal.sink("copy", format="raw"))

@@ -308,8 +308,23 @@ def an_aggregate_that_cannot_be_kept_up(job, orders):
 
 
 @wrong
-def a_distinct_count(job, orders):
-    orders(job).group_by("customer").agg(n="count(DISTINCT id)")
+def a_distinct_sum(job, orders):
+    orders(job).group_by("customer").agg(n="sum(DISTINCT id)")
+
+
+@wrong
+def a_first_of_no_order(job, orders):
+    orders(job).group_by("customer").agg(n="first(price)")
+
+
+@wrong
+def an_ordered_list(job, orders):
+    orders(job).group_by("customer").agg(n="collect_list(price ORDER BY at)")
+
+
+@wrong
+def an_aggregate_in_a_filter(job, orders):
+    orders(job).group_by("customer").agg(n="count(*) FILTER (WHERE price > max(price))")
 
 
 @wrong
@@ -330,6 +345,41 @@ def an_aggregate_that_is_none(job, orders):
 @wrong
 def nothing_aggregated(job, orders):
     orders(job).group_by("customer").agg()
+
+
+@wrong
+def a_top_of_nothing(job, orders):
+    orders(job).top(0, by="price")
+
+
+@wrong
+def a_top_in_no_order(job, orders):
+    orders(job).top(3, by="price DESC DESC")
+
+
+@wrong
+def a_top_per_field_of_a_column(job, orders):
+    orders(job).top(3, by="price", per="at.year")
+
+
+@wrong
+def a_rank_with_the_name_of_a_column(job, orders):
+    orders(job).top(3, by="price", rank="ID")
+
+
+@wrong
+def doubles_by_nothing(job, orders):
+    orders(job).dedup(by="at")
+
+
+@wrong
+def doubles_that_are_neither_first_nor_last(job, orders):
+    orders(job).dedup("id", keep="any", by="at")
+
+
+@wrong
+def doubles_without_a_time(job, orders):
+    orders(job).dedup("id")
 
 
 @wrong

@@ -23,8 +23,9 @@ abstract class Accumulator implements Serializable {
     this.input = input;
   }
 
+  /** Makes an accumulator save in the payload's form. */
   final <A extends Accumulator> A placed(A other) {
-    other.saved = saved;
+    other.saved = other.input;
     other.load(null);
     return other;
   }
@@ -48,10 +49,10 @@ abstract class Accumulator implements Serializable {
   /** Removes what it keeps outside the aggregate's own state. */
   void drop() {}
 
-  /** Another one of the same kind, empty. */
+  /** One that merges payloads before the shuffle: empty, and it saves in the payload's form. */
   abstract Accumulator fresh();
 
-  /** Whether {@link #save} has the payload's form, so that partial figures can be sent on. */
+  /** Whether payloads can be merged before the shuffle. */
   boolean combines() {
     return true;
   }

@@ -163,8 +163,8 @@ final class Aggregate extends Operator {
     return figures;
   }
 
-  InternalRow saved(Accumulator[] figures) {
-    Object[] values = new Object[stateType.length()];
+  static InternalRow saved(Accumulator[] figures, int width) {
+    Object[] values = new Object[width];
     for (Accumulator figure : figures) {
       figure.save(values);
     }
@@ -179,7 +179,7 @@ final class Aggregate extends Operator {
     if (rows() < 0) {
       throw absent("a row");
     }
-    InternalRow values = saved(accumulators);
+    InternalRow values = saved(accumulators, stateType.length());
     if (rows() == 0) {
       state.clear();
     } else {

@@ -90,6 +90,14 @@ final class Bag {
     return spilled == 0 && rows.isEmpty();
   }
 
+  /** Forgets all rows. */
+  void clear() {
+    if (spilled > 0) {
+      spill.clear();
+    }
+    load(null);
+  }
+
   /** Adds a weight to a row; at zero the row is gone. The row must be the caller's own copy. */
   void add(InternalRow row, long weight) {
     if (spilled > 0) {

@@ -21,6 +21,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
   private static final long serialVersionUID = 1L;
   private static final int KEYS = 16_384;
+  /** Figures of one key may be many: distinct values. */
+  private static final int ROWS = 65_536;
   /** After so many rows it is known whether keys repeat; where they hardly do, merging is only in the way. */
   private static final int SAMPLE = 4_096;
 
@@ -50,7 +52,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
   }
 
   /** The figures of one key, and the payload column that they came in. */
-  private record Entry(Aggregate operator, int port, Accumulator[] figures) {}
+  private record Entry(int port, Accumulator[] figures) {}
 
   private final class Table implements Iterator<InternalRow> {
     private final Iterator<InternalRow> rows;
@@ -59,6 +61,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
     private Iterator<Map.Entry<UnsafeRow, Entry>> out = Collections.emptyIterator();
     private InternalRow through;
     private int merged;
+    private int held;
     private boolean worthIt = true;
 
     Table(Iterator<InternalRow> rows) {
@@ -75,7 +78,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
 
     /** Reads on until the table is full, the input ends, or a row comes that is not to be merged. */
     private void fill() {
-      while (rows.hasNext() && entries.size() < KEYS && worthIt) {
+      while (rows.hasNext() && entries.size() < KEYS && held < ROWS && worthIt) {
         InternalRow row = rows.next();
         Operator operator = operators[layout.operator(row)];
         if (!operator.combines()) {
@@ -90,6 +93,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
       }
       out = entries.entrySet().iterator();
       entries = new HashMap<>();
+      held = 0;
     }
 
     private void merge(Aggregate operator, InternalRow row) {
@@ -97,10 +101,11 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
       UnsafeRow key = keyOf.apply(row);
       Entry entry = entries.get(key);
       if (entry == null) {
-        entry = new Entry(operator, port, operator.fresh());
+        entry = new Entry(port, operator.fresh());
         entries.put(key.copy(), entry);
       }
       Aggregate.add(entry.figures(), layout.payload(row, port), layout.weight(row));
+      held++;
       merged++;
       if (merged == SAMPLE) {
         worthIt = entries.size() < SAMPLE * MOST_DISTINCT;
@@ -116,7 +121,8 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
         values[layout.keys] = entry.port();
       }
       values[layout.weight] = 1L;
-      values[layout.payload + entry.port()] = entry.operator().saved(entry.figures());
+      int width = layout.payloadType(entry.port()).length();
+      values[layout.payload + entry.port()] = Aggregate.saved(entry.figures(), width);
       return new GenericInternalRow(values);
     }
 

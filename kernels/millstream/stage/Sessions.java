@@ -58,12 +58,7 @@ final class Sessions extends Operator {
     this.allowed = closing.get("allowed_ms").asLong();
     this.last = closing.get("final").asBoolean();
     this.time = spec.input(0).length() - 1;
-    StructType fields = new StructType();
-    for (Accumulator accumulator : accumulators) {
-      accumulator.saved = fields.length();
-      fields = accumulator.state(fields);
-    }
-    this.figuresType = fields;
+    this.figuresType = new StructType(Arrays.copyOf(spec.input(0).fields(), time));
   }
 
   static Sessions of(OperatorSpec spec) {

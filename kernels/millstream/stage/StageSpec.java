@@ -23,6 +23,7 @@ final class StageSpec {
           entry("collapse", Collapse::of),
           entry("join", Join::of),
           entry("latest", Latest::of),
+          entry("top", Top::of),
           entry("pass", PassThrough::of),
           entry("sessions", Sessions::of));
 

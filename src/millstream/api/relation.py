@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from millstream.errors import did_you_mean
-from millstream.plan import build, operators, windows
+from millstream.plan import build, operators, top, windows
 from millstream.plan.aggregates import Keyed
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
@@ -73,6 +73,20 @@ class Relation:
         keys = build.group(self._node, columns, named, Step("group_by", here()))
         return GroupedTable(self._job, self._node, keys)
 
+    def top(self, n: int, by: str, per: str | tuple[str, ...] = (), *, rank: str | None = None) -> Table:
+        """The first n rows in an order, of all or of each group: `top(3, by="price DESC, at", per="auction")`.
+
+        Rows that are alike in the order go by all their columns. `rank`: a column with each row's place, from 1.
+        """
+        return Table(self._job, top.top(self._node, n, by, names(per), rank))
+
+    def dedup(self, *keys: str, keep: str = "first", by: str | None = None) -> Table:
+        """One row of those that agree in some columns, the first or the last by time: `dedup("id", keep="last")`.
+
+        `by`: what the time is, if not the event time.
+        """
+        return Table(self._job, top.dedup(self._node, keys, keep, by))
+
     def to(self, sink: SinkOptions, *, name: str | None = None) -> None:
         """Writes every change to a sink."""
         self._job._add(build.sink(self._node, sink, None, name))
@@ -106,6 +120,13 @@ class Stream(Relation):
         """
         return WindowedStream(self._job, windows.windowed(self._node, window, allowed_lateness))
 
+    def to_table(self, key: str | tuple[str, ...], *, delete: str | None = None, by: str | None = None) -> Table:
+        """The latest row of each key: `changes.to_table("id", delete="op = 'delete'", by="at")`.
+
+        `by`: what says which row is the latest, if not the event time. `delete`: such a row removes its key.
+        """
+        return Table(self._job, top.to_table(self._node, names(key), delete, by))
+
     def key_by(self, *columns: str, **named: str) -> KeyedStream:
         keys = build.group(self._node, columns, named, Step("key_by", here()))
         return KeyedStream(self._job, self._node, keys)
@@ -126,6 +147,10 @@ class Table(Relation):
         result = joined(self, other, on, how)
         assert isinstance(result, Table)
         return result
+
+
+def names(columns: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
 def joined(left: Relation, right: Relation, on: str, how: str) -> Stream | Table:

@@ -11,11 +11,29 @@ from millstream.plan.expressions import Expr, render
 
 FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "count",
+    exp.CountIf: "count_if",
     exp.Sum: "sum",
     exp.Avg: "avg",
     exp.Min: "min",
     exp.Max: "max",
+    exp.ArgMin: "min_by",
+    exp.ArgMax: "max_by",
+    exp.LogicalAnd: "bool_and",
+    exp.LogicalOr: "bool_or",
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+    exp.ArrayAgg: "collect_list",
+    exp.ArrayUniqueAgg: "collect_set",
 }
+SUPPORTED = (
+    "supported: count, count(DISTINCT …), count_if, sum, avg, min, max, min_by, max_by, bool_and, bool_or, "
+    "stddev, stddev_pop, variance, var_pop, collect_list, collect_set"
+)
+UNORDERED = (exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue)
+"""They take the first row that comes, and that is another one in every run."""
 
 
 START, END = "window_start", "window_end"
@@ -24,10 +42,20 @@ START, END = "window_start", "window_end"
 
 @dataclass(frozen=True)
 class Figure:
-    """One running figure of a group: count, sum, min or max of an argument (None counts rows)."""
+    """One running figure of a group: a function of an argument (None counts rows).
+
+    `by`: what min_by and max_by go by. `where`: the condition of FILTER (WHERE …).
+    """
 
     function: str
     argument: Expr | None
+    by: Expr | None = None
+    where: Expr | None = None
+
+    @property
+    def fields(self) -> frozenset[str]:
+        parts = (self.argument, self.by, self.where)
+        return frozenset().union(*(part.fields for part in parts if part is not None))
 
 
 @dataclass(frozen=True)
@@ -38,24 +66,61 @@ class Result:
     sql: str
 
 
-def call(node: exp.Expr, step: Step) -> tuple[str, Expr | None]:
-    """The function and argument of one aggregate call, or an error that says what cannot be kept up to date."""
+def call(node: exp.Expr, step: Step) -> Figure:
+    """One aggregate call, or an error that says what cannot be kept up to date."""
     function = FUNCTIONS.get(type(node))
-    if function is None or isinstance(node.this, exp.Distinct) or isinstance(node.parent, exp.Filter):
-        whole = node.parent if isinstance(node.parent, exp.Filter) else node
+    if function is None:
+        raise unsupported(node, step)
+    arguments = [part for part in (node.this, node.args.get("expression"), *node.expressions) if part is not None]
+    where = node.parent.expression.this if isinstance(node.parent, exp.Filter) else None
+    if any(part.find(exp.AggFunc) is not None for part in (*arguments, *([where] if where else []))):
+        raise step.error("MS-AGG-003", f"has an aggregate inside an aggregate: {shown(node)}.")
+    condition = Expr(render(where)) if where is not None else None
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        return distinct(function, arguments[0].expressions, condition, node, step)
+    if len(arguments) != (2 if function in ("min_by", "max_by") else 1):
+        raise step.error("MS-AGG-002", f"gives {function} {len(arguments)} arguments: {shown(node)}.")
+    argument = arguments[0]
+    if isinstance(argument, exp.Star) or (function == "count" and isinstance(argument, exp.Literal)):
+        return Figure(function, None, None, condition)
+    by = Expr(render(arguments[1])) if len(arguments) > 1 else None
+    return Figure(function, Expr(render(argument)), by, condition)
+
+
+def distinct(function: str, arguments: list[exp.Expr], where: Expr | None, node: exp.Expr, step: Step) -> Figure:
+    """`count(DISTINCT a, b)` counts the pairs without a NULL."""
+    texts = [render(part) for part in arguments]
+    if function in ("min", "max") and len(texts) == 1:
+        return Figure(function, Expr(texts[0]), None, where)
+    if function != "count":
+        raise step.error(
+            "MS-AGG-002", f"uses {shown(node)}, which is not supported.", hint="take distinct() first, or group twice"
+        )
+    if len(texts) == 1:
+        return Figure("count_distinct", Expr(texts[0]), None, where)
+    known = " AND ".join(f"NOT {text} IS NULL" for text in texts)
+    return Figure("count_distinct", Expr(f"CASE WHEN {known} THEN STRUCT({', '.join(texts)}) END"), None, where)
+
+
+def refuse_order(tree: exp.Expr, step: Step) -> None:
+    """Of the tree as users wrote it: Spark's text of it leaves the order out."""
+    found = next((node for node in tree.find_all(exp.AggFunc) if node.find(exp.Order) is not None), None)
+    if found is not None:
         raise step.error(
             "MS-AGG-002",
-            f"uses {shown(whole or node)}, which is not supported.",
-            found="supported: count, sum, avg, min, max",
+            f"uses ORDER BY inside {shown(found)}.",
+            hint="collected values are always sorted: collect struct(at, x) to have them in another order",
         )
-    if node.expressions:
-        raise step.error("MS-AGG-002", f"gives {function} more than one argument: {shown(node)}.")
-    argument = node.this
-    if isinstance(argument, exp.Star) or (function == "count" and isinstance(argument, exp.Literal)):
-        return function, None
-    if argument is None or argument.find(exp.AggFunc) is not None:
-        raise step.error("MS-AGG-003", f"has an aggregate inside an aggregate: {shown(node)}.")
-    return function, Expr(render(argument))
+
+
+def unsupported(node: exp.Expr, step: Step) -> Exception:
+    hint = "say by what: min_by(x, at) is the first by time, max_by(x, at) the last"
+    return step.error(
+        "MS-AGG-002",
+        f"uses {shown(node)}, which is not supported.",
+        found=SUPPORTED,
+        hint=hint if isinstance(node, UNORDERED) else None,
+    )
 
 
 def shown(tree: exp.Expr) -> str:
@@ -64,7 +129,7 @@ def shown(tree: exp.Expr) -> str:
 
 def outside(tree: exp.Expr) -> list[exp.Column]:
     """The columns that stand outside every aggregate call."""
-    return [column for column in tree.find_all(exp.Column) if column.find_ancestor(exp.AggFunc) is None]
+    return [column for column in tree.find_all(exp.Column) if column.find_ancestor(exp.AggFunc, exp.Filter) is None]
 
 
 @dataclass(frozen=True)
@@ -97,10 +162,11 @@ def split(
         tree = exp.Paren(this=expr.tree.copy())
         refuse_ungrouped(tree, keys, step)
         for node in list(tree.find_all(exp.AggFunc)):
-            figure = Figure(*call(node, step))
+            figure = call(node, step)
             if figure not in figures:
                 figures.append(figure)
-            node.replace(exp.column(f"f{figures.index(figure)}"))
+            whole = node.parent if isinstance(node.parent, exp.Filter) else node
+            whole.replace(exp.column(f"f{figures.index(figure)}"))
         for column in outside(tree):
             place = next((i for i, key in enumerate(keys) if key.expr.tree == column), None)
             if place is not None:

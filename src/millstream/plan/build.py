@@ -207,7 +207,10 @@ def aggregate(
     step = Step("agg", here())
     if not named:
         raise step.error("MS-AGG-004", "computes nothing.", hint='for example agg(n="count(*)")')
-    bound = {name: bind(parse(sql, step), input.columns, step) for name, sql in named.items()}
+    trees = {name: parse(sql, step) for name, sql in named.items()}
+    for tree in trees.values():
+        aggregates.refuse_order(tree, step)
+    bound = {name: bind(tree, input.columns, step) for name, tree in trees.items()}
     figures, results = aggregates.split(bound, keys, step)
     distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items())], step)
     return operators.Aggregate(None, step.at, input, keys, figures, results, closing)

@@ -6,7 +6,7 @@ from millstream.plan.aggregates import Figure
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project, Sink, Source, Union
-from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Sessions
+from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Ordering, Sessions, Top
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -65,6 +65,9 @@ def describe(node: Node) -> str:
         case Aggregate():
             keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys)
             return f"aggregate {node.name}: by {keys}; {results(node)}; {ends(node)}"
+        case Top():
+            per = f" per {', '.join(node.per)}" if node.per else ""
+            return f"top {node.name}: {node.count}{per}, by {', '.join(map(ordered, node.order))}; changelog"
         case Join():
             on = " AND ".join(f"{left} = {right}" for left, right in pairs(node))
             residual = f", where {node.residual.shown}" if node.residual else ""
@@ -88,6 +91,11 @@ def results(node: Aggregate) -> str:
     return ", ".join(f"{part.name} = {shown(Expr(part.sql).over(texts))}" for part in node.results)
 
 
+def ordered(part: Ordering) -> str:
+    nulls = "" if part.nulls_first != part.descending else f" NULLS {'FIRST' if part.nulls_first else 'LAST'}"
+    return part.expr.shown + (" DESC" if part.descending else "") + nulls
+
+
 def ends(node: Aggregate) -> str:
     if node.closing is None:
         return "changelog"
@@ -96,7 +104,10 @@ def ends(node: Aggregate) -> str:
 
 
 def figure(part: Figure) -> str:
-    return f"{part.function}({part.argument.sql if part.argument else '*'})"
+    distinct = part.function == "count_distinct"
+    arguments = ", ".join(each.sql for each in (part.argument, part.by) if each is not None) or "*"
+    where = f" FILTER (WHERE {part.where.sql})" if part.where else ""
+    return f"{'count' if distinct else part.function}({'DISTINCT ' if distinct else ''}{arguments}){where}"
 
 
 def shown(sql: str) -> str:

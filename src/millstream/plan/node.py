@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -125,6 +125,11 @@ def said(part: object) -> object:
     """A node stands in another's content by its name: what was named shields those below from changes above."""
     if isinstance(part, Node):
         return part.name
+    if is_dataclass(part):
+        told = [
+            (each.name, getattr(part, each.name)) for each in fields(part) if getattr(part, each.name) != each.default
+        ]
+        return f"{type(part).__name__}({', '.join(f'{name}={value!r}' for name, value in told)})"
     return [said(item) for item in part] if isinstance(part, tuple) else repr(part)
 
 

@@ -67,8 +67,7 @@ class Aggregate(Stateful, Unary):
 
     def reads(self, needed: set[str]) -> list[set[str]]:
         keys = [part.expr.fields for part in self.keys]
-        figures = [part.argument.fields for part in self.figures if part.argument is not None]
-        return [set().union(*keys, *figures)]
+        return [set().union(*keys, *(part.fields for part in self.figures))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +81,47 @@ class Sessions(Aggregate):
     def key(self) -> Key | None:
         """A session's end moves; its start tells it apart."""
         return tuple(part.name for part in self.keys if part.name != END)
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One of the things that rows are sorted by."""
+
+    expr: Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Top(Stateful, Unary):
+    """The first rows of each group; rows that are alike in the order go by all their fields, so that it is total."""
+
+    count: int
+    order: tuple[Ordering, ...]
+    per: Key
+    rank: str | None = None
+
+    @cached_property
+    def columns(self) -> Columns:
+        return (*self.input.columns, *plain([self.rank] if self.rank else []))
+
+    @cached_property
+    def append_only(self) -> bool:
+        return False
+
+    @cached_property
+    def key(self) -> Key | None:
+        if self.rank is not None:
+            return (*self.per, self.rank)
+        return self.per if self.count == 1 else self.input.key
+
+    @cached_property
+    def event_time(self) -> str | None:
+        return None
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        """All fields: each may settle a tie."""
+        return [set(self.input.carries)]
 
 
 @dataclass(frozen=True, eq=False)

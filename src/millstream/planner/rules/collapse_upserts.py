@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.plan.node import Node, Stateful
 from millstream.plan.nodes import Sink, Source, Union
-from millstream.plan.operators import Collapse, Join
+from millstream.plan.operators import Collapse, Join, Top
 from millstream.planner.dataflow import Dataflow, rewrite
 
 
@@ -21,10 +21,12 @@ def collapse(node: Node) -> Node:
 
 
 def in_order(node: Node) -> bool:
-    """Whether all changes of a key come from one task. A join's do if its own key is part of the table's."""
+    """Whether all changes of a key come from one task: an operator's do if its own key is part of the table's."""
     if isinstance(node, Union):
         return False
     if isinstance(node, Join):
         keys = (set(node.left.key or ()), set(node.right.key or ()))
         return all(left.fields <= keys[0] or right.fields <= keys[1] for left, right in node.on)
+    if isinstance(node, Top):
+        return set(node.per) <= set(node.key or ())
     return isinstance(node, Source | Stateful) or in_order(node.inputs[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Sessions
+from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Sessions, Top
 from millstream.planner.stages import Pass
 from millstream.spark.lower.aggregate import AGGREGATE
 from millstream.spark.lower.collapse import COLLAPSE
@@ -14,6 +14,7 @@ from millstream.spark.lower.latest import LATEST
 from millstream.spark.lower.passing import PASS
 from millstream.spark.lower.ports import Lowering
 from millstream.spark.lower.sessions import SESSIONS
+from millstream.spark.lower.top import TOP
 
 LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Aggregate: AGGREGATE,
@@ -22,4 +23,5 @@ LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Latest: LATEST,
     Pass: PASS,
     Sessions: SESSIONS,
+    Top: TOP,
 }

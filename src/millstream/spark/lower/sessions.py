@@ -7,7 +7,8 @@ from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import Expr, field
 from millstream.plan.operators import Sessions
-from millstream.spark.lower.aggregate import call, figures, listed
+from millstream.spark.lower.aggregate import call, listed
+from millstream.spark.lower.figures import figures
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
 from millstream.spark.lower.types import types_of
 

@@ -1,0 +1,84 @@
+package millstream.stage;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.types.StructType;
+
+/** Values, each with a weight per filter, as rows and merged figures bring them: {@code [(value, w0, w1, …), …]}. */
+final class DistinctValues {
+  private final StructType entryType;
+  private final StructType valueType;
+  private final UnsafeProjection own;
+  private final Map<InternalRow, long[]> weights = new HashMap<>();
+
+  DistinctValues(StructType entryType) {
+    this(entryType, UnsafeProjection.create(valueType(entryType)));
+  }
+
+  private DistinctValues(StructType entryType, UnsafeProjection own) {
+    this.entryType = entryType;
+    this.valueType = valueType(entryType);
+    this.own = own;
+  }
+
+  /** Another one, empty, that shares what is costly to make. */
+  DistinctValues sibling() {
+    return new DistinctValues(entryType, own);
+  }
+
+  static StructType valueType(StructType entryType) {
+    return (StructType) entryType.fields()[0].dataType();
+  }
+
+  static StructType weightsType(StructType entryType) {
+    StructType type = new StructType();
+    for (int i = 1; i < entryType.length(); i++) {
+      type = type.add("w" + (i - 1), "bigint", false);
+    }
+    return type;
+  }
+
+  int filters() {
+    return entryType.length() - 1;
+  }
+
+  void add(ArrayData entries) {
+    for (int i = 0; i < entries.numElements(); i++) {
+      InternalRow entry = entries.getStruct(i, entryType.length());
+      UnsafeRow value = own.apply(entry.getStruct(0, valueType.length()));
+      long[] sums = weights.get(value);
+      if (sums == null) {
+        sums = new long[entryType.length() - 1];
+        weights.put(value.copy(), sums);
+      }
+      for (int j = 0; j < sums.length; j++) {
+        sums[j] += entry.getLong(j + 1);
+      }
+    }
+  }
+
+  Map<InternalRow, long[]> weights() {
+    return weights;
+  }
+
+  /** In the form in which they come. */
+  ArrayData entries() {
+    Object[] entries = new Object[weights.size()];
+    int count = 0;
+    for (Map.Entry<InternalRow, long[]> entry : weights.entrySet()) {
+      Object[] values = new Object[entryType.length()];
+      values[0] = entry.getKey();
+      for (int i = 1; i < values.length; i++) {
+        values[i] = entry.getValue()[i - 1];
+      }
+      entries[count++] = new GenericInternalRow(values);
+    }
+    return new GenericArrayData(entries);
+  }
+}

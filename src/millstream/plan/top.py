@@ -1,0 +1,86 @@
+"""The first rows of groups: top-N, rows without their doubles, a stream as the latest row of each key."""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from millstream.plan import nodes
+from millstream.plan.columns import Columns
+from millstream.plan.errors import Step, here
+from millstream.plan.expressions import DIALECT, Expr, bind, field, first_line, refuse_aggregates, resolve, scalar
+from millstream.plan.node import Key, Node
+from millstream.plan.operators import Ordering, Top
+
+
+def top(input: Node, count: int, by: str, per: tuple[str, ...], rank: str | None) -> Top:
+    step = Step("top", here())
+    if count < 1:
+        raise step.error("MS-TOP-001", f"keeps {count} rows.", hint="1 or more")
+    if rank is not None and (rank.startswith("_") or rank.lower() in (part.name.lower() for part in input.columns)):
+        raise step.error("MS-PLAN-004", f"cannot call a column {rank}.", found="columns: " + ", ".join(input.carries))
+    return Top(None, step.at, input, count, ordering(by, input.columns, step), fields(per, input.columns, step), rank)
+
+
+def fields(names: tuple[str, ...], columns: Columns, step: Step) -> Key:
+    """The fields that carry columns; a column inside of one is none."""
+    found = []
+    for name in names:
+        column, rest = resolve(name.split("."), columns, step)
+        if rest:
+            raise step.error("MS-TOP-002", f"groups by {name}, which is not a column.", hint="add it: with_columns(…)")
+        found.append(column.field)
+    return tuple(found)
+
+
+def ordering(by: str, columns: Columns, step: Step) -> tuple[Ordering, ...]:
+    """`price DESC, at`, as SQL's ORDER BY has it."""
+    try:
+        tree = sqlglot.parse_one(f"ORDER BY {by}", into=exp.Order, dialect=DIALECT)
+    except SqlglotError as error:
+        raise step.error("MS-EXPR-001", f"cannot read the order {by!r}.", found=first_line(error)) from error
+    found = []
+    for part in tree.expressions:
+        refuse_aggregates(part, step)
+        expr = bind(part.this, columns, step)
+        found.append(Ordering(expr, bool(part.args.get("desc")), bool(part.args.get("nulls_first"))))
+    return tuple(found)
+
+
+def dedup(input: Node, keys: tuple[str, ...], keep: str, by: str | None) -> Top:
+    """One row per key: the first or the last by time."""
+    step = Step("dedup", here())
+    if keep not in ("first", "last"):
+        raise step.error("MS-TOP-003", f"cannot keep {keep!r}.", found="one of: first, last")
+    if not keys:
+        raise step.error("MS-TOP-002", "has no columns to tell doubles by.", hint='for example dedup("id")')
+    order = Ordering(time(input, by, step), keep == "last", keep == "first")
+    return Top(None, step.at, input, 1, (order,), fields(keys, input.columns, step))
+
+
+def time(input: Node, by: str | None, step: Step) -> Expr:
+    """What says which row came first. The order in which rows arrive cannot: it is another one in every run."""
+    if by is not None:
+        return scalar(by, input.columns, step)
+    if input.event_time is None:
+        raise step.error(
+            "MS-TOP-004",
+            "needs the time of each row, and does not know it.",
+            found="columns: " + ", ".join(column.label for column in input.columns),
+            hint='say by what: by="at", or say it at the source: job.stream(…, time="at")',
+        )
+    return Expr(field(input.event_time))
+
+
+def to_table(input: Node, key: tuple[str, ...], delete: str | None, by: str | None) -> Node:
+    """The last row of each key, unless it says that the key is gone."""
+    step = Step("to_table", here())
+    if not key:
+        raise step.error("MS-TOP-002", "has no key.", hint='for example to_table("id")')
+    order = Ordering(time(input, by, step), True, False)
+    last = Top(None, step.at, input, 1, (order,), fields(key, input.columns, step))
+    if delete is None:
+        return last
+    gone = scalar(delete, input.columns, step)
+    return nodes.Filter(None, step.at, last, Expr(f"NOT coalesce({gone.sql}, FALSE)"))
