@@ -17,18 +17,19 @@ class Cost:
     wall: float
 
 
-def measured(work: Callable[[], None]) -> Cost:
-    cpu, wall = cpu_seconds(), time.monotonic()
+def measured(work: Callable[[], None], of: int | None = None, without: int | None = None) -> Cost:
+    """What the work costs this process, or another; children included, except one."""
+    cpu, wall = cpu_seconds(of, without), time.monotonic()
     work()
-    return Cost(cpu_seconds() - cpu, time.monotonic() - wall)
+    return Cost(cpu_seconds(of, without) - cpu, time.monotonic() - wall)
 
 
-def cpu_seconds() -> float:
+def cpu_seconds(of: int | None = None, without: int | None = None) -> float:
     """User and system time of the process tree, with children that have ended."""
-    return sum(ticks(pid) for pid in tree(os.getpid())) / TICK
+    return sum(ticks(pid) for pid in tree(of or os.getpid(), without)) / TICK
 
 
-def tree(root: int) -> list[int]:
+def tree(root: int, without: int | None = None) -> list[int]:
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -38,6 +39,8 @@ def tree(root: int) -> list[int]:
     found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
+        if pid == without:
+            continue
         found.append(pid)
         waiting += parents.get(pid, [])
     return found

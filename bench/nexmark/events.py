@@ -76,7 +76,7 @@ def persons(rounds: Longs, chance: np.random.Generator) -> pa.Table:
         "credit_card": cards(count, chance),
         "city": pick(CITIES, count, chance),
         "state": pick(STATES, count, chance),
-        "at": START_MS + rounds * ROUND,
+        "date_time": START_MS + rounds * ROUND,
         "extra": padding(PERSON_BYTES - 70, count, chance),
     }
     return pa.table(columns)
@@ -96,9 +96,9 @@ def auctions(rounds: Longs, chance: np.random.Generator) -> pa.Table:
         "description": letters(np.full(count, 100), chance),
         "initial_bid": initial,
         "reserve": initial + prices(count, chance),
-        "at": at,
+        "date_time": at,
         "expires": at + 1 + chance.integers(0, 2 * horizon, count),
-        "seller": person_ids(round_of, chance),
+        "seller": person_ids(round_of, 0, chance),
         "category": FIRST_CATEGORY + chance.integers(0, CATEGORIES, count),
         "extra": padding(AUCTION_BYTES - 176, count, chance),
     }
@@ -118,21 +118,24 @@ def bids(rounds: Longs, chance: np.random.Generator) -> pa.Table:
     names, urls = channels()
     columns = {
         "auction": np.where(chance.random(count) < 0.5, last // HOT * HOT, cold),
-        "bidder": person_ids(round_of, chance),
+        "bidder": person_ids(round_of, 1, chance),
         "price": prices(count, chance),
         "channel": names.take(channel),
         "url": urls.take(channel),
-        "at": START_MS + round_of * ROUND + 1 + AUCTIONS + within,
+        "date_time": START_MS + round_of * ROUND + 1 + AUCTIONS + within,
         "extra": padding(BID_BYTES - 32, count, chance),
     }
     return pa.table(columns)
 
 
-def person_ids(last: Longs, chance: np.random.Generator) -> Longs:
-    """Persons that are there in each round: half of the time the last hot one, else one that registered lately."""
+def person_ids(last: Longs, hot: int, chance: np.random.Generator) -> Longs:
+    """Persons that are there in each round: half of the time the last hot one, else one that registered lately.
+
+    Hot sellers and hot bidders are not the same persons: `hot` tells them apart.
+    """
     oldest = np.maximum(last - ACTIVE, 0)
     cold = oldest + chance.integers(0, 1 << 40, len(last)) % (last - oldest + 1 + AHEAD)
-    return np.where(chance.random(len(last)) < 0.5, last // HOT * HOT + 1, cold)
+    return np.where(chance.random(len(last)) < 0.5, last // HOT * HOT + hot, cold)
 
 
 def prices(count: int, chance: np.random.Generator) -> Longs:

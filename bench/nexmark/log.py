@@ -21,7 +21,7 @@ from bench.nexmark.events import AUCTIONS, BIDS, ROUND, Chunk, chunks
 
 BLOCK = 1000
 ROWS = {"persons": BLOCK // ROUND, "auctions": BLOCK // ROUND * AUCTIONS, "bids": BLOCK // ROUND * BIDS}
-TIMES = ("at", "expires")
+TIMES = ("date_time", "expires")
 
 
 def write(folder: Path, events: int, seed: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import millstream as ms
 from millstream import files, journal
+from millstream.connectors import blackhole
 
 ALL: dict[str, Callable[[], Any]] = {}
 
@@ -464,6 +465,12 @@ def no_rows_per_epoch(job):
 @wrong
 def a_changelog_of_raw_records(job):
     journal.sink("out", changelog=True, format="raw")
+
+
+@wrong
+def another_sink_beside_one_that_keeps_nothing(job, orders):
+    orders(job).to(journal.sink("out"))
+    orders(job).to(blackhole.sink())
 
 
 # --- windows

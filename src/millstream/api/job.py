@@ -78,6 +78,7 @@ class Job:
 
     def _add(self, sink: nodes.Sink) -> None:
         refuse_doubles((*self._sinks, sink))
+        refuse_company((*self._sinks, sink))
         self._sinks = (*self._sinks, sink)
 
     def plan(self) -> JobPlan:
@@ -129,6 +130,18 @@ class Job:
 
 def count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def refuse_company(sinks: tuple[nodes.Sink, ...]) -> None:
+    """Rows that are not made into records cannot go the way of those that are."""
+    lonely = next((sink for sink in sinks if sink.options.format == "rows"), None)
+    if lonely is not None and len(sinks) > 1:
+        raise Step(lonely.name, lonely.at).error(
+            "MS-SINK-009",
+            f"writes to {lonely.options.system}, which must be the only sink of a job.",
+            found="sinks: " + ", ".join(sink.name for sink in sinks),
+            hint="leave it out, or move it to a job of its own",
+        )
 
 
 def refuse_doubles(sinks: tuple[nodes.Sink, ...]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-Format = Literal["json", "raw", "csv", "parquet"]
+Format = Literal["json", "raw", "csv", "parquet", "rows"]
+"""`rows`: columns with types, as Spark has them, and no record around them."""
 OnError = Literal["fail", "skip", "dead_letter"]
 WriteMode = Literal["append", "upsert", "changelog"]
 

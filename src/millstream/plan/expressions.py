@@ -54,7 +54,18 @@ class Expr:
 def parsed(sql: str) -> exp.Expr:
     tree = sqlglot.parse_one(sql, dialect=DIALECT)
     assert isinstance(tree, exp.Expr)
-    return tree
+    return tree.transform(inside_struct)
+
+
+def inside_struct(node: exp.Expr) -> exp.Expr:
+    """In text that is bound there are no aliases any more: `a`.b is the field a, and b within it."""
+    if not isinstance(node, exp.Column) or not node.table:
+        return node
+    first, *rest = (part.copy() for part in node.parts)
+    found: exp.Expr = exp.Column(this=first)
+    for part in rest:
+        found = exp.Dot(this=found, expression=part)
+    return found
 
 
 def render(tree: exp.Expr) -> str:

@@ -63,7 +63,7 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
         spark._jsparkSession.streams().addListener(publisher)
         if isinstance(mode, MicroBatch) and mode.clock is not None:
             return Query(clocked(lowered, listed, mode.clock, target, spark), publisher, locks, spark)
-        writer = lowered.frame.writeStream.format("millstream-sinks").outputMode("update").queryName(target.job)
+        writer = lowered.frame.writeStream.format(form(sinks)).outputMode("update").queryName(target.job)
         writer = writer.option("sinks", listed).option("checkpointLocation", target.checkpoint)
         if isinstance(mode, RealTime):
             writer = writer.option("flush", "each").trigger(realTime=f"{mode.checkpoint_every_ms} milliseconds")
@@ -86,13 +86,20 @@ def clocked(lowered: Lowered, listed: str, clock: str, target: Target, spark: Sp
 
 def write_batch(lowered: Lowered, sinks: tuple[Sink, ...], target: Target, spark: SparkSession) -> None:
     listed = sinks_json(sinks, target, lowered)
-    lowered.frame.write.format("millstream-sinks").option("sinks", listed).mode("append").save()
+    lowered.frame.write.format(form(sinks)).option("sinks", listed).mode("append").save()
+
+
+def form(sinks: tuple[Sink, ...]) -> str:
+    """Spark's name of what writes: ours, or its own that drops rows as they are."""
+    return "noop" if all(sink.options.format == "rows" for sink in sinks) else "millstream-sinks"
 
 
 def sinks_json(sinks: tuple[Sink, ...], target: Target, lowered: Lowered) -> str:
     listed = []
     whole = {part.name: part.dataType.json() for part in lowered.frame.schema.fields if part.name.startswith("row")}
     for tag, sink in enumerate(sinks):
+        if sink.options.format == "rows":
+            continue
         writer = f"{target.job}.{sink.name}.{target.identity}"
         schema = {"schema": whole[f"row{tag}"]} if f"row{tag}" in whole else {}
         about = {"name": sink.name, "mode": sink.mode, "writer": writer, "columns": json.dumps(written(sink))}

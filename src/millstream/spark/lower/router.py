@@ -25,11 +25,14 @@ from millstream.spark.lower.types import cast
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of the rows that go on: SQL over the fields of the route's last step, and its type."""
+    """A column of the rows that go on: SQL over the fields of the route's last step, and its type, if it must have one."""
 
     name: str
     sql: str
-    type: DataType
+    type: DataType | None
+
+    def typed(self, sql: str) -> str:
+        return cast(sql, self.type) if self.type is not None else sql
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def route(frame: DataFrame, lanes: Sequence[Lane]) -> DataFrame:
     rows = rows_of(frame, lane)
     if lane.condition:
         rows = rows.where(lane.condition)
-    return rows.selectExpr(*(f"{cast(cell.sql, cell.type)} AS {field(cell.name)}" for cell in lane.cells))
+    return rows.selectExpr(*(f"{cell.typed(cell.sql)} AS {field(cell.name)}" for cell in lane.cells))
 
 
 class FanOut:
@@ -169,7 +172,7 @@ class FanOut:
         def place(part: str) -> str:
             return f"`{row}`.{field(part)}"
 
-        struct = named_struct([(cell.name, cast(Expr(cell.sql).over(place), cell.type)) for cell in lane.cells])
+        struct = named_struct([(cell.name, cell.typed(Expr(cell.sql).over(place))) for cell in lane.cells])
         condition = Expr(lane.condition).over(place) if lane.condition else None
         if many:
             kept = f"filter(`{name}`, `_r` -> {condition})" if condition else f"`{name}`"

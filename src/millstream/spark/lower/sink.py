@@ -1,4 +1,4 @@
-"""Sinks: rows as records with key and value, tagged with the sink that they go to."""
+"""Sinks: rows as records with key and value, tagged with the sink that they go to; or rows as they are, for one sink."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ CSV_OPTIONS = JSON_OPTIONS
 
 
 def lower_sinks(sinks: tuple[Sink, ...], routes: tuple[Route, ...], upstream: list[Output]) -> DataFrame:
-    """One frame for all sinks: `sink, key, value, w`, and `row0` … for those that are handed whole rows."""
+    """One frame for all sinks: `sink, key, value, w`, and `row0` … for those that are handed whole rows.
+
+    A sink of rows, which is alone, gets its columns and `_w`.
+    """
     written: DataFrame | None = None
     whole = whole_rows(sinks, routes, upstream)
     for output in upstream:
@@ -55,6 +58,8 @@ def lane(sinks: tuple[Sink, ...], part: Route, output: Output, whole: Whole) -> 
 
 
 def cells(sink: Sink, tag: int, whole: Whole) -> tuple[Cell, ...]:
+    if sink.options.format == "rows":
+        return tuple(Cell(name, field(from_), None) for name, from_ in row(sink))
     key, value = record(sink)
     weight = "abs(`_w`)" if sink.mode == "changelog" else "`_w`"
     return (
@@ -64,6 +69,10 @@ def cells(sink: Sink, tag: int, whole: Whole) -> tuple[Cell, ...]:
         Cell("w", weight, LongType()),
         *(Cell(f"row{i}", named_struct(columns(sink)) if i == tag else "NULL", type_) for i, type_ in whole.items()),
     )
+
+
+def row(sink: Sink) -> list[tuple[str, str]]:
+    return [("_w", "_w"), *((column.name, column.field) for column in sink.columns)]
 
 
 def record(sink: Sink) -> tuple[str, str]:

@@ -128,7 +128,7 @@ final class EventRows implements GeneratorFunction<Long, RowData> {
     Part(int kind, RowType type) {
       this.kind = kind;
       this.fields = type.getFieldCount();
-      this.time = type.getFieldIndex("at");
+      this.time = type.getFieldIndex("date_time");
     }
 
     @Override

@@ -88,7 +88,7 @@ final class EventRow extends ReadOnlyRow {
       for (int i = 0; i < types.length; i++) {
         types[i] = type.fields()[i].dataType();
       }
-      this.time = type.fieldIndex("at");
+      this.time = type.fieldIndex("date_time");
     }
 
     @Override

@@ -1,0 +1,5 @@
+"""A sink that takes every row and keeps none: to measure a job without a system behind it."""
+
+from millstream.connectors.blackhole.options import BlackholeSink, sink
+
+__all__ = ["BlackholeSink", "sink"]
