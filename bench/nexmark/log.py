@@ -67,7 +67,7 @@ def block(parts: dict[str, pa.Table], number: int) -> bytes:
 
 def column_bytes(values: pa.Array) -> bytes:
     if not pa.types.is_string(values.type):
-        return bytes(values.to_numpy().astype("<i8").tobytes())
+        return bytes(values.to_numpy().astype("<i8"))
     _, offsets, data = values.buffers()
     places = np.frombuffer(offsets, dtype=np.int32)[values.offset : values.offset + len(values) + 1]
-    return bytes((places - places[0]).astype("<i4").tobytes()) + data[places[0] : places[-1]].to_pybytes()
+    return bytes((places - places[0]).astype("<i4")) + bytes(data[places[0] : places[-1]])

@@ -39,7 +39,8 @@ SQL = {
         FROM (SELECT a.id, a.category, max(b.price) AS final FROM {OFFERS} GROUP BY ALL) GROUP BY category""",
     "q5": f"""WITH hops AS (
             SELECT auction, unnest(range(time_bucket(INTERVAL 2 SECONDS, date_time) - INTERVAL 8 SECONDS,
-                time_bucket(INTERVAL 2 SECONDS, date_time) + INTERVAL 1 MILLISECOND, INTERVAL 2 SECONDS)) AS window_start
+                time_bucket(INTERVAL 2 SECONDS, date_time) + INTERVAL 1 MILLISECOND, INTERVAL 2 SECONDS))
+                AS window_start
             FROM bids),
         counts AS (SELECT auction, count(*) AS n, window_start FROM hops WHERE {CLOSED} GROUP BY ALL)
         SELECT auction, n, window_start FROM counts QUALIFY n = max(n) OVER (PARTITION BY window_start)""",
@@ -54,22 +55,27 @@ SQL = {
         (SELECT DISTINCT id, name, {TUMBLING} AS window_start FROM persons) p JOIN
         (SELECT DISTINCT seller, {TUMBLING} AS window_start FROM auctions) a
         ON p.id = a.seller AND p.window_start = a.window_start WHERE p.{CLOSED}""",
-    "q9": f"""SELECT a.id, a.item_name, a.description, a.initial_bid, a.reserve, a.date_time, a.expires, a.seller, a.category,
-        a.extra, b.auction, b.bidder, b.price, b.date_time AS bid_date_time, b.extra AS bid_extra FROM {OFFERS}
+    "q9": f"""SELECT a.id, a.item_name, a.description, a.initial_bid, a.reserve, a.date_time, a.expires,
+        a.seller, a.category, a.extra, b.auction, b.bidder, b.price,
+        b.date_time AS bid_date_time, b.extra AS bid_extra FROM {OFFERS}
         QUALIFY row_number() OVER (PARTITION BY a.id ORDER BY b.price DESC, b.date_time ASC) = 1""",
-    "q10": """SELECT auction, bidder, price, date_time, extra, strftime(date_time, '%Y-%m-%d') AS day, strftime(date_time, '%H:%M') AS minute
+    "q10": """SELECT auction, bidder, price, date_time, extra, strftime(date_time, '%Y-%m-%d') AS day,
+        strftime(date_time, '%H:%M') AS minute
         FROM bids""",
     "q11": """WITH steps AS (
-            SELECT bidder, date_time, coalesce(date_time - lag(date_time) OVER b >= INTERVAL 10 SECONDS, true)::INT AS new
+            SELECT bidder, date_time,
+                coalesce(date_time - lag(date_time) OVER b >= INTERVAL 10 SECONDS, true)::INT AS new
             FROM bids WINDOW b AS (PARTITION BY bidder ORDER BY date_time)),
-        numbered AS (SELECT bidder, date_time, sum(new) OVER (PARTITION BY bidder ORDER BY date_time) AS session FROM steps)
+        numbered AS (
+            SELECT bidder, date_time, sum(new) OVER (PARTITION BY bidder ORDER BY date_time) AS session FROM steps)
         SELECT bidder, count(*) AS n, min(date_time) AS window_start, max(date_time) + INTERVAL 10 SECONDS AS window_end
         FROM numbered GROUP BY bidder, session
         HAVING max(date_time) + INTERVAL 10 SECONDS <= (SELECT max(date_time) - INTERVAL 4 SECONDS FROM events)""",
     "q12": "SELECT bidder, count(*) AS n FROM bids GROUP BY bidder",
     "q13": """SELECT auction, bidder, price, date_time, 'value-' || (auction % 10000)::VARCHAR AS side FROM bids""",
     "q14": """SELECT auction, bidder, date_time, extra, (0.908 * price)::DOUBLE AS price,
-        CASE WHEN hour(date_time) BETWEEN 8 AND 18 THEN 'day' WHEN hour(date_time) <= 6 OR hour(date_time) >= 20 THEN 'night' ELSE 'other' END
+        CASE WHEN hour(date_time) BETWEEN 8 AND 18 THEN 'day'
+            WHEN hour(date_time) <= 6 OR hour(date_time) >= 20 THEN 'night' ELSE 'other' END
             AS bid_time,
         length(extra) - length(replace(extra, 'c', '')) AS c_counts
         FROM bids WHERE 0.908 * price > 1000000 AND 0.908 * price < 50000000""",
@@ -77,13 +83,15 @@ SQL = {
     "q16": f"""SELECT channel, date_time::DATE AS day, max(strftime(date_time, '%H:%M')) AS minute, {DAY}
         FROM bids GROUP BY channel, day""",
     "q17": f"""SELECT auction, date_time::DATE AS day, {ranked("bids", "count(*)")}, min(price) AS min_price,
-        max(price) AS max_price, avg(price) AS avg_price, sum(price)::BIGINT AS sum_price FROM bids GROUP BY auction, day""",
+        max(price) AS max_price, avg(price) AS avg_price, sum(price)::BIGINT AS sum_price
+        FROM bids GROUP BY auction, day""",
     "q18": """SELECT auction, bidder, price, channel, url, date_time, extra FROM bids
         QUALIFY row_number() OVER (PARTITION BY bidder, auction ORDER BY date_time DESC) = 1""",
     "q19": """SELECT auction, bidder, price, channel, url, date_time, extra FROM bids
         QUALIFY row_number() OVER (PARTITION BY auction ORDER BY price DESC, date_time ASC) <= 10""",
     "q20": """SELECT b.auction, b.bidder, b.price, b.channel, b.url, b.date_time, b.extra, a.item_name, a.description,
-        a.initial_bid, a.reserve, a.expires, a.seller, a.category, a.date_time AS auction_date_time, a.extra AS auction_extra
+        a.initial_bid, a.reserve, a.expires, a.seller, a.category, a.date_time AS auction_date_time,
+        a.extra AS auction_extra
         FROM bids b JOIN auctions a ON b.auction = a.id WHERE a.category = 10""",
     "q21": """SELECT * FROM (SELECT auction, bidder, price, channel, CASE lower(channel)
             WHEN 'apple' THEN '0' WHEN 'google' THEN '1' WHEN 'facebook' THEN '2' WHEN 'baidu' THEN '3'
@@ -91,7 +99,8 @@ SQL = {
         WHERE channel_id <> ''""",
     "q22": """SELECT auction, bidder, price, channel, split_part(url, '/', 4) AS dir1, split_part(url, '/', 5) AS dir2,
         split_part(url, '/', 6) AS dir3 FROM bids""",
-    "q23": """SELECT b.auction, b.bidder, b.price, b.channel, b.date_time, p.name, p.city, p.state, a.id, a.item_name, a.category
+    "q23": """SELECT b.auction, b.bidder, b.price, b.channel, b.date_time, p.name, p.city, p.state, a.id,
+        a.item_name, a.category
         FROM bids b JOIN persons p ON b.bidder = p.id JOIN auctions a ON b.bidder = a.seller""",
 }
 
@@ -123,7 +132,9 @@ class Oracle:
         self.db.execute("SET TimeZone = 'UTC'; SET threads = 2")
         for kind in ("persons", "auctions", "bids"):
             self.db.execute(f"CREATE VIEW {kind} AS SELECT * FROM '{folder}/{kind}-*.parquet'")
-        kinds = " UNION ALL ".join(f"SELECT max(date_time) AS date_time FROM {kind}" for kind in ("persons", "auctions", "bids"))
+        kinds = " UNION ALL ".join(
+            f"SELECT max(date_time) AS date_time FROM {kind}" for kind in ("persons", "auctions", "bids")
+        )
         self.db.execute(f"CREATE TABLE events AS {kinds}")
 
     def judge(self, query: str, changes: Path) -> Verdict:
@@ -136,7 +147,8 @@ class Oracle:
         chosen = ", ".join(shown(name, type_) for name, type_ in columns.items())
         self.db.execute(
             f"CREATE OR REPLACE TEMP TABLE off AS SELECT {chosen}, sum(weight) AS weight FROM ("
-            f"SELECT *, 1 AS weight FROM wanted UNION ALL BY NAME SELECT * EXCLUDE (op), -{weight} AS weight FROM {read}) "
+            f"SELECT *, 1 AS weight FROM wanted UNION ALL BY NAME "
+            f"SELECT * EXCLUDE (op), -{weight} AS weight FROM {read}) "
             "GROUP BY ALL HAVING sum(weight) <> 0"
         )
         return self.verdict()

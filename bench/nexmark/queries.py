@@ -67,18 +67,15 @@ def q8(events: Events) -> ms.Stream | ms.Table:
 
 def q14(events: Events) -> ms.Stream:
     hour = "hour(date_time)"
-    return (
-        events.bids.where("0.908 * price > 1000000 AND 0.908 * price < 50000000")
-        .select(
-            "auction",
-            "bidder",
-            "date_time",
-            "extra",
-            price="0.908 * price",
-            bid_time=f"CASE WHEN {hour} BETWEEN 8 AND 18 THEN 'day' WHEN {hour} <= 6 OR {hour} >= 20 THEN 'night' "
-            "ELSE 'other' END",
-            c_counts="length(extra) - length(replace(extra, 'c', ''))",
-        )
+    return events.bids.where("0.908 * price > 1000000 AND 0.908 * price < 50000000").select(
+        "auction",
+        "bidder",
+        "date_time",
+        "extra",
+        price="0.908 * price",
+        bid_time=f"CASE WHEN {hour} BETWEEN 8 AND 18 THEN 'day' WHEN {hour} <= 6 OR {hour} >= 20 THEN 'night' "
+        "ELSE 'other' END",
+        c_counts="length(extra) - length(replace(extra, 'c', ''))",
     )
 
 
@@ -125,7 +122,9 @@ def q22(events: Events) -> ms.Stream:
 
 def q23(events: Events) -> ms.Stream | ms.Table:
     with_person = events.bids.as_("b").join(events.persons.as_("p"), on="b.bidder = p.id")
-    people = with_person.select("b.auction", "b.bidder", "b.price", "b.channel", "b.date_time", "p.name", "p.city", "p.state")
+    people = with_person.select(
+        "b.auction", "b.bidder", "b.price", "b.channel", "b.date_time", "p.name", "p.city", "p.state"
+    )
     joined = people.as_("b").join(events.auctions.as_("a"), on="b.bidder = a.seller")
     return joined.select("b.*", "a.id", "a.item_name", "a.category")
 

@@ -25,7 +25,7 @@ from millstream.spark.lower.types import cast
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of the rows that go on: SQL over the fields of the route's last step, and its type, if it must have one."""
+    """A column of the rows that go on: SQL over the fields of the route's last step, and its type if that is set."""
 
     name: str
     sql: str

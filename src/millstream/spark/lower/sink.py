@@ -1,4 +1,4 @@
-"""Sinks: rows as records with key and value, tagged with the sink that they go to; or rows as they are, for one sink."""
+"""Sinks: rows as records with key and value, tagged with the sink that they go to; or rows as they are, for one."""
 
 from __future__ import annotations
 
