@@ -46,7 +46,8 @@ class Expr:
             column_sql = parsed(find(column.name)).copy()
             if column is tree:
                 return render(column_sql)
-            column.replace(exp.paren(column_sql) if isinstance(column_sql, exp.Binary) else column_sql)
+            wrapped = isinstance(column_sql, exp.Binary) and not isinstance(column_sql, exp.Dot)
+            column.replace(exp.paren(column_sql) if wrapped else column_sql)
         return render(tree)
 
 
