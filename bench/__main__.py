@@ -1,10 +1,12 @@
-"""`python -m bench basics [--events N] [--rounds N]`"""
+"""`python -m bench basics [--events N] [--rounds N]`, `python -m bench nexmark [--queries q0,q3] [--against flink]`"""
 
 from __future__ import annotations
 
 import click
 
 from bench import basics
+from bench.nexmark import run as nexmark
+from bench.nexmark.report import report
 
 
 @click.group()
@@ -19,6 +21,24 @@ def main() -> None:
 def run_basics(events: int, rounds: int, only: str) -> None:
     """A filter, a keyed aggregate and a join, against hand-written PySpark."""
     basics.run(events, rounds, tuple(part for part in only.split(",") if part))
+
+
+@main.command("nexmark")
+@click.option("--events", default=1_000_000, help="How many events; a multiple of 2,000.")
+@click.option("--rounds", default=3, help="How often each is measured after a warm-up; 0: only judge the results.")
+@click.option("--queries", default=",".join(nexmark.NAMES), help="Some of q0 to q23.")
+@click.option("--against", default="flink,spark", help="Some of: flink, spark.")
+def run_nexmark(events: int, rounds: int, queries: str, against: str) -> None:
+    """The auction benchmark, results checked by DuckDB, beside Flink and hand-written PySpark."""
+    chosen, rivals = (tuple(part for part in text.split(",") if part) for text in (queries, against))
+    if events < 2000 or events % 2000:
+        raise click.BadParameter("a multiple of 2,000 is needed", param_hint="--events")
+    for option, parts, known in (("--queries", chosen, nexmark.NAMES), ("--against", rivals, ("flink", "spark"))):
+        unknown = [part for part in parts if part not in known]
+        if unknown:
+            raise click.BadParameter(f"there is no {', '.join(unknown)}", param_hint=option)
+    wanted = nexmark.Wanted(chosen, events, rounds, rivals)
+    print(report(nexmark.run(wanted), wanted))
 
 
 if __name__ == "__main__":

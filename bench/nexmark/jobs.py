@@ -11,31 +11,50 @@ from pyspark.sql import SparkSession
 import millstream as ms
 from bench.measure import Cost, measured
 from bench.nexmark.jars import spark_jar
+from bench.nexmark.oracle import Oracle, Verdict
 from bench.nexmark.queries import QUERIES
 from bench.nexmark.source import Events, EventSource
-from millstream import journal
+from millstream import files, journal
 from millstream.connectors import blackhole
+from millstream.plan.connectors import SinkOptions
 from millstream.spark import session
 
 PARALLELISM = 2
 MEMORY = "4g"
+FILES = {"q10": ("day", "minute")}
+"""Queries that write files, and what they are parted by."""
 
 
 class Jobs:
     """A Spark session that all jobs use, one after the other."""
 
-    def __init__(self, work: Path, events: Path, events_per_epoch: int) -> None:
+    def __init__(self, tools: Path, work: Path, events: Path, events_per_epoch: int) -> None:
         self.work = work
         self.source = EventSource(str(events), events_per_epoch, PARALLELISM)
-        self.spark = make_session(work)
+        self.spark = make_session(tools)
         self.path = str(work / "journal")
         self._runs = itertools.count()
 
-    def job(self, query: str, sink: journal.JournalSink | blackhole.BlackholeSink) -> ms.Job:
+    def job(self, query: str, sink: SinkOptions) -> ms.Job:
         checkpoint = self.work / "checkpoints" / f"{query}-{next(self._runs)}"
         job = ms.Job(query, checkpoint=str(checkpoint), parallelism=PARALLELISM)
         QUERIES[query](Events(job, self.source)).to(sink)
         return job
+
+    def check(self, query: str, oracle: Oracle) -> Verdict:
+        """Runs the query for its results, and lets DuckDB judge them."""
+        if query in FILES:
+            folder = self.folder()
+            self.job(query, files.sink(folder, format="parquet", partition_by=FILES[query])).run(
+                ms.available_now(), spark=self.spark
+            )
+            return oracle.judge_files(query, f"{folder}/*/*/*/*.parquet")
+        changes = self.work / "changes.json"
+        self.results(query, changes)
+        return oracle.judge(query, changes)
+
+    def folder(self) -> str:
+        return str(self.work / f"files-{next(self._runs)}")
 
     def results(self, query: str, to: Path) -> None:
         """Every change of the result, as a line of JSON."""
@@ -49,13 +68,18 @@ class Jobs:
 
     def cost(self, query: str, without: int | None) -> Cost:
         """What a run costs that computes all rows and keeps none."""
-        keyed = QUERIES[query](Events(ms.Job("probe"), self.source))
-        by_key = isinstance(keyed, ms.Table) and keyed.key is not None
-        job = self.job(query, blackhole.sink(changelog=isinstance(keyed, ms.Table) and not by_key))
+        job = self.job(query, self.sink(query))
         return measured(lambda: job.run(ms.available_now(), spark=self.spark), without=without)
 
+    def sink(self, query: str) -> SinkOptions:
+        """Nothing is kept, except by the query that is about files. Tables are written by key where they have one."""
+        if query in FILES:
+            return files.sink(self.folder(), format="csv", partition_by=FILES[query])
+        result = QUERIES[query](Events(ms.Job("probe"), self.source))
+        return blackhole.sink(changelog=isinstance(result, ms.Table) and result.key is None)
 
-def make_session(work: Path) -> SparkSession:
-    own = spark_jar(work.parent / "jars", Path(pyspark.__file__).parent / "jars")
+
+def make_session(tools: Path) -> SparkSession:
+    own = spark_jar(tools / "jars", Path(pyspark.__file__).parent / "jars")
     extra = {"spark.jars": f"{session.jar()},{own}", "spark.driver.memory": MEMORY}
     return session.make(PARALLELISM, PARALLELISM, extra)

@@ -105,6 +105,10 @@ SQL = {
 }
 
 
+TAKEN = {"q12": "SELECT bidder, sum(n * weight)::BIGINT AS n, -1 AS weight FROM changes GROUP BY bidder"}
+"""How results are made comparable: windows of processing time depend on the clock, but their counts add up."""
+
+
 class Verdict:
     """Whether the rows are right: how many were expected, how many are missing, how many too many."""
 
@@ -139,16 +143,28 @@ class Oracle:
 
     def judge(self, query: str, changes: Path) -> Verdict:
         """Compares the sum of changes, one JSON object per line with an `op`, with what the query must give."""
-        self.db.execute(f"CREATE OR REPLACE TEMP TABLE wanted AS {SQL[query]}")
-        columns = {name: type_ for name, type_, *_ in self.db.execute("DESCRIBE wanted").fetchall()}
+        columns = self.wanted(query)
         listed = ", ".join(f"{name!r}: {type_!r}" for name, type_ in {"op": "VARCHAR", **columns}.items())
         read = f"read_json('{changes}', format = 'newline_delimited', columns = {{{listed}}})"
-        weight = "CASE WHEN op = 'delete' THEN -1 ELSE 1 END"
+        weight = "CASE WHEN op = 'delete' THEN -1 ELSE 1 END AS weight"
+        return self.compare(query, columns, f"SELECT * EXCLUDE (op), {weight} FROM {read}")
+
+    def judge_files(self, query: str, files: str) -> Verdict:
+        """Compares the rows of Parquet files in Hive's layout."""
+        read = f"read_parquet('{files}', hive_partitioning = true, hive_types_autocast = false)"
+        return self.compare(query, self.wanted(query), f"SELECT * EXCLUDE (epoch), 1 AS weight FROM {read}")
+
+    def wanted(self, query: str) -> dict[str, str]:
+        self.db.execute(f"CREATE OR REPLACE TEMP TABLE wanted AS {SQL[query]}")
+        return {name: type_ for name, type_, *_ in self.db.execute("DESCRIBE wanted").fetchall()}
+
+    def compare(self, query: str, columns: dict[str, str], changes: str) -> Verdict:
+        self.db.execute(f"CREATE OR REPLACE TEMP TABLE changes AS {changes}")
+        taken = TAKEN.get(query, "SELECT * REPLACE (-weight AS weight) FROM changes")
         chosen = ", ".join(shown(name, type_) for name, type_ in columns.items())
         self.db.execute(
             f"CREATE OR REPLACE TEMP TABLE off AS SELECT {chosen}, sum(weight) AS weight FROM ("
-            f"SELECT *, 1 AS weight FROM wanted UNION ALL BY NAME "
-            f"SELECT * EXCLUDE (op), -{weight} AS weight FROM {read}) "
+            f"SELECT *, 1 AS weight FROM wanted UNION ALL BY NAME {taken}) "
             "GROUP BY ALL HAVING sum(weight) <> 0"
         )
         return self.verdict()

@@ -65,6 +65,16 @@ def q8(events: Events) -> ms.Stream | ms.Table:
     return both.select("p.id", "p.name", "p.window_start")
 
 
+def q10(events: Events) -> ms.Stream:
+    day, minute = "date_format(date_time, 'yyyy-MM-dd')", "date_format(date_time, 'HH:mm')"
+    return events.bids.select("auction", "bidder", "price", "date_time", "extra", day=day, minute=minute)
+
+
+def q11(events: Events) -> ms.Stream:
+    sessions = events.bids.window(ms.session("10 seconds"))
+    return sessions.group_by("bidder").agg(n="count(*)").final().select("bidder", "n", "window_start", "window_end")
+
+
 def q14(events: Events) -> ms.Stream:
     hour = "hour(date_time)"
     return events.bids.where("0.908 * price > 1000000 AND 0.908 * price < 50000000").select(

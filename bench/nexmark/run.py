@@ -1,0 +1,137 @@
+"""All queries in one run: judged by DuckDB, and measured beside Flink and hand-written PySpark."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.measure import Cost
+from bench.nexmark import flink_sql, log
+from bench.nexmark.flink import Flink, Missing
+from bench.nexmark.jobs import PARALLELISM, Jobs
+from bench.nexmark.oracle import Oracle, Verdict
+from bench.nexmark.queries import QUERIES
+from bench.nexmark.spark import QUERIES as SPARK
+from bench.nexmark.spark import Spark
+
+NAMES = tuple(f"q{number}" for number in range(24))
+EPOCHS = 4
+TOOLS = Path(__file__).parents[2] / ".tools" / "nexmark"
+"""Flink's environment and the compiled sources: kept between runs."""
+
+
+@dataclass
+class Row:
+    """What is known of a query: whether it is right, and the cost of each engine."""
+
+    query: str
+    verdict: Verdict | None = None
+    failure: str | None = None
+    costs: dict[str, list[Cost]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def right(self) -> bool:
+        return self.verdict is not None and self.verdict.right
+
+    def cpu(self, engine: str) -> float | None:
+        """The median, in CPU seconds."""
+        costs = self.costs.get(engine)
+        return statistics.median(cost.cpu for cost in costs) if costs else None
+
+    def times(self, engine: str) -> float | None:
+        """How many times as many events per CPU second we handle."""
+        ours, theirs = self.cpu("millstream"), self.cpu(engine)
+        return theirs / ours if ours and theirs else None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    queries: tuple[str, ...]
+    events: int
+    rounds: int
+    against: tuple[str, ...]
+    seed: int = 1
+
+
+class Bench:
+    """The engines, ready to run; those that cannot be had are left out, and it is said why."""
+
+    def __init__(self, work: Path, wanted: Wanted, console: Console) -> None:
+        self.wanted = wanted
+        self.console = console
+        self.flink: Flink | None = None
+        events = work / "events"
+        log.write(events, wanted.events, wanted.seed)
+        self.oracle = Oracle(events)
+        if "flink" in wanted.against:
+            try:
+                self.flink = Flink(TOOLS, work / "flink", events, PARALLELISM)
+            except Missing as reason:
+                console.print(f"[yellow]without flink: {reason}[/]")
+        self.jobs = Jobs(TOOLS, work, events, max(log.BLOCK, wanted.events // EPOCHS))
+        self.spark = Spark(self.jobs.spark, work, self.jobs.source, PARALLELISM)
+
+    def close(self) -> None:
+        if self.flink is not None:
+            self.flink.close()
+
+    def engines(self, query: str) -> dict[str, Callable[[], Cost]]:
+        idle = self.flink.process.pid if self.flink else None
+        found: dict[str, Callable[[], Cost]] = {}
+        if query in QUERIES:
+            found["millstream"] = lambda: self.jobs.cost(query, idle)
+        if self.flink is not None and query in flink_sql.SQL:
+            flink = self.flink
+            found["flink"] = lambda: flink.cost(query)
+        if "spark" in self.wanted.against and query in SPARK:
+            found["spark"] = lambda: self.spark.cost(query, idle)
+        return found
+
+    def row(self, query: str) -> Row:
+        row = Row(query)
+        if query not in QUERIES:
+            row.failure = "not written yet"
+            return row
+        try:
+            row.verdict = self.jobs.check(query, self.oracle)
+        except Exception as error:
+            row.failure = str(error).splitlines()[0]
+        self.measure(row)
+        return row
+
+    def measure(self, row: Row) -> None:
+        """In turn, so that what disturbs the machine disturbs all; the first time is for warming up."""
+        engines = self.engines(row.query) if self.wanted.rounds else {}
+        for number in range(self.wanted.rounds + 1):
+            for name, cost in list(engines.items()):
+                try:
+                    found = cost()
+                except Exception as error:
+                    row.failures[name] = str(error).splitlines()[0]
+                    del engines[name]
+                    continue
+                if number > 0:
+                    row.costs.setdefault(name, []).append(found)
+        said = ", ".join(f"{name} {row.cpu(name):.1f}" for name in row.costs)
+        self.console.print(f"{row.query}: {row.verdict or row.failure}; CPU s: {said or '–'}")
+        for name, why in row.failures.items():
+            self.console.print(f"  [red]{name}: {why}[/]")
+
+
+def run(wanted: Wanted) -> list[Row]:
+    work = Path(tempfile.mkdtemp(prefix="millstream-nexmark-"))
+    bench = None
+    try:
+        bench = Bench(work, wanted, Console())
+        return [bench.row(query) for query in wanted.queries]
+    finally:
+        if bench is not None:
+            bench.close()
+        shutil.rmtree(work, ignore_errors=True)
