@@ -8,8 +8,7 @@ import millstream as ms
 from bench.nexmark.source import Events
 
 Query = Callable[[Events], ms.Stream | ms.Table]
-CHEAP, DEAR = "price < 10000", "price >= 1000000"
-MIDDLE = "price >= 10000 AND price < 1000000"
+RANKS = {"rank1": "price < 10000", "rank2": "price >= 10000 AND price < 1000000", "rank3": "price >= 1000000"}
 
 
 def q0(events: Events) -> ms.Stream:
@@ -50,6 +49,13 @@ def q5(events: Events) -> ms.Stream | ms.Table:
     return busiest.select("c.auction", "c.n", "c.window_start")
 
 
+def q6(events: Events) -> ms.Table:
+    by = {"id": "a.id", "seller": "a.seller", "expires": "a.expires"}
+    winning = offers(events).group_by(**by).agg(final="max(b.price)")
+    last = winning.top(10, by="expires DESC, id DESC", per="seller")
+    return last.group_by("seller").agg(average="avg(final)")
+
+
 def q7(events: Events) -> ms.Stream | ms.Table:
     bids = events.bids.with_columns(start="window(date_time, '10 seconds').start")
     highest = events.bids.window(ms.tumbling("10 seconds")).agg(price="max(price)").final()
@@ -63,6 +69,17 @@ def q8(events: Events) -> ms.Stream | ms.Table:
     selling = events.auctions.window(window).group_by("seller").agg(n="count(*)").final()
     both = registered.as_("p").join(selling.as_("a"), on="p.id = a.seller AND p.window_start = a.window_start")
     return both.select("p.id", "p.name", "p.window_start")
+
+
+def q9(events: Events) -> ms.Table:
+    columns = ("id", "item_name", "description", "initial_bid", "reserve", "date_time", "expires", "seller", "category")
+    offered = offers(events).select(
+        *(f"a.{name}" for name in (*columns, "extra")),
+        *("b.auction", "b.bidder", "b.price"),
+        bid_date_time="b.date_time",
+        bid_extra="b.extra",
+    )
+    return offered.top(1, by="price DESC, bid_date_time", per="id")
 
 
 def q10(events: Events) -> ms.Stream:
@@ -89,17 +106,42 @@ def q14(events: Events) -> ms.Stream:
     )
 
 
+def ranked(name: str, value: str) -> dict[str, str]:
+    """A figure in all, and for each price rank."""
+    parts = {f"{rank}_{name}": f"{value} FILTER (WHERE {condition})" for rank, condition in RANKS.items()}
+    return {f"total_{name}": value, **parts}
+
+
+def statistics() -> dict[str, str]:
+    bidders, auctions = "count(DISTINCT bidder)", "count(DISTINCT auction)"
+    return ranked("bids", "count(*)") | ranked("bidders", bidders) | ranked("auctions", auctions)
+
+
+def q15(events: Events) -> ms.Table:
+    return events.bids.group_by(day="date(date_time)").agg(**statistics())
+
+
+def q16(events: Events) -> ms.Table:
+    grouped = events.bids.group_by("channel", day="date(date_time)")
+    return grouped.agg(minute="max(date_format(date_time, 'HH:mm'))", **statistics())
+
+
 def q17(events: Events) -> ms.Table:
     return events.bids.group_by("auction", day="date(date_time)").agg(
-        total_bids="count(*)",
-        rank1_bids=f"count(CASE WHEN {CHEAP} THEN 1 END)",
-        rank2_bids=f"count(CASE WHEN {MIDDLE} THEN 1 END)",
-        rank3_bids=f"count(CASE WHEN {DEAR} THEN 1 END)",
+        **ranked("bids", "count(*)"),
         min_price="min(price)",
         max_price="max(price)",
         avg_price="avg(price)",
         sum_price="sum(price)",
     )
+
+
+def q18(events: Events) -> ms.Table:
+    return events.bids.dedup("bidder", "auction", keep="last")
+
+
+def q19(events: Events) -> ms.Table:
+    return events.bids.top(10, by="price DESC, date_time", per="auction")
 
 
 def q20(events: Events) -> ms.Stream | ms.Table:

@@ -13,7 +13,7 @@ from bench.nexmark.run import Row, Wanted
 
 RESULTS = Path(__file__).parents[1] / "results"
 ENGINES = ("millstream", "flink", "spark")
-COMPARED = """What is compared: the same events, read by each engine from the same file of typed columns, with nothing to
+COMPARED = """What is compared: the same events, read by each engine from the same file of typed columns, nothing to
 parse, once per query by Millstream and Flink; the same result, computed in full and dropped (blackhole, noop), except
 q10, which writes CSV files. State in RocksDB on all sides, parallelism 2, heap 4 GB. Flink: mini-batch 2 s, objects
 reused, a checkpoint every 10 s. Millstream and PySpark: four epochs, each a checkpoint. CPU seconds are those of all
