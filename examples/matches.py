@@ -1,6 +1,12 @@
 """Ann likes Bob. A while later Bob likes Ann: that is a match, and both should hear of it at once.
 
-Likes stream in through a topic of the journal, matches stream out through another one:
+    $ python examples/matches.py
+    ann likes bob
+    bob likes cyd
+    bob likes ann
+      a match: ann and bob, at 2026-01-01T12:00:05.000000Z
+
+Live, likes stream in through a topic of the journal, matches stream out through another one:
 
     millstream journal create likes
     millstream journal create matches
@@ -29,3 +35,17 @@ matches = (
     .select("a.liker", "a.liked", at="greatest(a.at, b.at)")
 )
 matches.to(journal.sink("matches"))
+
+if __name__ == "__main__":
+    from millstream.testing import run
+
+    story = [
+        {"liker": "ann", "liked": "bob", "at": "2026-01-01T12:00:00Z"},
+        {"liker": "bob", "liked": "cyd", "at": "2026-01-01T12:00:01Z"},
+        {"liker": "bob", "liked": "ann", "at": "2026-01-01T12:00:05Z"},
+    ]
+    result = run(job, {"likes": [[like] for like in story]})  # each like in an epoch of its own
+    for like, found in zip(story, result["matches"].epochs, strict=True):
+        print(f"{like['liker']} likes {like['liked']}")
+        for match in found:
+            print(f"  a match: {match['liker']} and {match['liked']}, at {match['at']}")
