@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from bench.nexmark import events, log
 from bench.nexmark.oracle import Oracle
 
