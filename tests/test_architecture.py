@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"errors"},
     "planner": {"errors", "plan"},
     "spark": {"errors", "plan", "planner"},
-    "runtime": {"errors", "plan", "planner", "spark"},
+    "runtime": {"errors", "journal", "plan", "planner", "spark"},
     # A job starts its run, and nothing else of the runtime.
     "api": {"errors", "plan", "planner", "runtime"},
 }

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -18,21 +20,35 @@ PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 def page(path: Path) -> object:
     """A page that runs a job starts Spark, which takes its time."""
     marks = [pytest.mark.slow] if re.search(r"\b(run|start)\(", path.read_text()) else []
+    marks += [pytest.mark.server] if path.stem in SERVERS else []
     return pytest.param(path, marks=marks, id=path.name)
+
+
+@contextmanager
+def a_postgres() -> Iterator[dict[str, str]]:
+    from servers import postgres
+
+    with postgres.running() as server:
+        yield {"MILLSTREAM_POSTGRES": server.address()}
+
+
+SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {"postgres": a_postgres}
+"""Pages that take a server for granted, and what they find in their environment."""
 
 
 @pytest.mark.parametrize("path", [page(path) for path in PAGES])
 def test_what_a_page_says_is_true(path: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("page.py")), str(path)],
-        cwd=work,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    with SERVERS.get(path.stem, lambda: nullcontext({}))() as known:
+        done = subprocess.run(
+            [sys.executable, str(Path(__file__).with_name("page.py")), str(path)],
+            cwd=work,
+            env={**environment(tmp_path), **known},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     blocks = re.findall(r"^```(?:python|console)$", path.read_text(), re.MULTILINE)
     assert int(done.stdout.split()[0]) >= len(blocks)

@@ -139,6 +139,11 @@ def raw_records_as_a_table(job):
 
 
 @wrong
+def a_table_without_a_key(job):
+    job.table(journal.source("customers"), "id INT, name STRING")
+
+
+@wrong
 def a_key_that_is_no_column(job):
     job.table(journal.source("customers"), "id INT, name STRING", key="ids")
 

@@ -8,7 +8,7 @@ from millstream.api.command import current
 from millstream.api.relation import Stream, Table
 from millstream.errors import MillstreamError
 from millstream.plan import build, nodes
-from millstream.plan.connectors import SourceOptions
+from millstream.plan.connectors import ReceivedSource, SourceOptions
 from millstream.plan.errors import Step, here
 from millstream.plan.explain import tree
 from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime, real_time
@@ -62,10 +62,17 @@ class Job:
         source: SourceOptions,
         schema: str | None = None,
         *,
-        key: str | tuple[str, ...],
+        key: str | tuple[str, ...] | None = None,
         name: str | None = None,
     ) -> Table:
         """A relation that changes: the latest row of each key, or a changelog."""
+        if isinstance(source, ReceivedSource):
+            source = source.bound(self.name, self.checkpoint)
+            schema, key = schema or source.schema(), key or source.key()
+        if key is None:
+            raise Step(name or source.label, here()).error(
+                "MS-SOURCE-005", "is a table without a key.", hint="add key="
+            )
         keys = (key,) if isinstance(key, str) else tuple(key)
         node = build.source(source, schema, name, keys)
         self._dead_letters(node)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from threading import Event
+from typing import Literal, Protocol, Self, runtime_checkable
 
 Format = Literal["json", "raw", "csv", "parquet", "rows"]
 """`rows`: columns with types, as Spark has them, and no record around them."""
@@ -82,6 +84,58 @@ class SinkOptions(Protocol):
 
     def writer(self) -> dict[str, str]:
         """How the kernels write to it."""
+
+
+class Carrier(Protocol):
+    """Brings whole epochs to a sink, each with its number, in one transaction."""
+
+    def last(self) -> int:
+        """The last epoch that arrived; -1: none."""
+
+    def carry(self, epoch: int, records: Iterable[Carried]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Carried(Protocol):
+    """A record on its way: without a value it deletes its key."""
+
+    @property
+    def key(self) -> bytes | None: ...
+
+    @property
+    def value(self) -> bytes | None: ...
+
+
+@runtime_checkable
+class StagedSink(SinkOptions, Protocol):
+    """A sink whose rows are staged beside the checkpoint, and carried on when their epoch is committed."""
+
+    def carrier(self, writer: str, mode: WriteMode, columns: tuple[str, ...], key: tuple[str, ...]) -> Carrier: ...
+
+
+class Receiver(Protocol):
+    def prepare(self) -> None:
+        """Receives all that there is now."""
+
+    def receive(self, ended: Event) -> None:
+        """Receives until it is told to end: appended durably, and only then acknowledged."""
+
+
+@runtime_checkable
+class ReceivedSource(SourceOptions, Protocol):
+    """A source that cannot be read again: its changes are received into a journal beside the checkpoint."""
+
+    def bound(self, job: str, checkpoint: str) -> Self:
+        """The same, knowing where."""
+
+    def schema(self) -> str:
+        """Its columns, as the system has them."""
+
+    def key(self) -> tuple[str, ...]:
+        """What tells its rows apart, as the system has it."""
+
+    def receiver(self) -> Receiver: ...
 
 
 @dataclass(frozen=True)

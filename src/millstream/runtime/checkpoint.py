@@ -2,6 +2,8 @@
 
 <checkpoint>/millstream.json   job, identity, sources, operators with the shape of their state
 <checkpoint>/spark/            offsets, commits and state, as Spark keeps them
+<checkpoint>/staged/           a journal: rows for sinks that Python carries them to
+<checkpoint>/received/         a journal: changes from sources that cannot be read again
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from millstream.errors import Location, MillstreamError
 from millstream.planner.stages import JobPlan, Pass
 
 FORMAT = 1
+BEFORE = {"received"}
+"""What may be there before the first run: changes that are received before they are read."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ def open_checkpoint(folder: str, wanted: Fingerprint) -> Checkpoint:
     path = Path(folder).expanduser().resolve()
     about = path / "millstream.json"
     if not about.exists():
-        if path.exists() and any(path.iterdir()):
+        if path.exists() and any(entry.name not in BEFORE for entry in path.iterdir()):
             raise MillstreamError(
                 "MS-CHECKPOINT-001", f"the folder {folder} holds something, but not a checkpoint.", hint="name another"
             )

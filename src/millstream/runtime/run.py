@@ -8,6 +8,8 @@ import os
 import secrets
 import time
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
@@ -15,10 +17,12 @@ from millstream.plan.modes import Batch, Mode, RealTime
 from millstream.plan.operators import Aggregate
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
+from millstream.runtime.carry import Carriage, stage
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained, transient
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
+from millstream.runtime.receive import Reception
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
 from millstream.spark import session
@@ -60,6 +64,8 @@ class Run:
         self._restarts = restarts
         self._life = Life()
         self._query: queries.Query | None = None
+        self._carriage: Carriage | None = None
+        self._reception: Reception | None = None
         self._again_at = 0.0
         self.failures: list[Failure] = []
         """Those from which it was, or is about to be, started again."""
@@ -84,18 +90,27 @@ class Run:
         for sink in self._plan.sinks:
             sink.options.check()
         spark = session.use(self._setting.spark, needed, parallelism, isinstance(mode, RealTime))
+        self._reception = Reception(self._plan.sources)
         if isinstance(mode, Batch):
-            target = queries.Target(self.job, "", secrets.token_hex(4))
             self._life.move(State.RUNNING)
-            queries.write_batch(lower_batch(self._plan, spark), self._plan.sinks, target, spark)
+            self._batch(spark)
             self._life.move(State.FINISHED)
             return
         lowered = lower_streaming(self._plan, spark, combine=not isinstance(mode, RealTime))
         wanted = fingerprint(self.job, self._plan, lowered.shapes, parallelism)
         checkpoint = open_checkpoint(self._setting.checkpoint, wanted)
         target = queries.Target(self.job, checkpoint.spark, checkpoint.identity)
+        stage(self._plan.sinks, checkpoint.folder)
         self._query = queries.start(lowered, self._plan.sinks, mode, target, spark)
+        self._carriage = Carriage(self._plan.sinks, checkpoint.folder, target.writers(self._plan.sinks))
         self._life.move(State.RUNNING)
+
+    def _batch(self, spark: SparkSession) -> None:
+        with TemporaryDirectory(prefix="millstream-") as folder:
+            target = queries.Target(self.job, f"{folder}/spark", secrets.token_hex(4))
+            stage(self._plan.sinks, Path(folder))
+            queries.write_batch(lower_batch(self._plan, spark), self._plan.sinks, target, spark)
+            Carriage(self._plan.sinks, Path(folder), target.writers(self._plan.sinks)).close()
 
     def progress(self) -> Progress | None:
         """The last epoch that ended, if one has."""
@@ -125,24 +140,38 @@ class Run:
             return False
         assert self._query is not None
         try:
-            if not self._query.query.awaitTermination(max(1, round(seconds * 1000)) / 1000):
+            ended = self._query.query.awaitTermination(max(1, round(seconds * 1000)) / 1000)
+            for beside in (self._carriage, self._reception):
+                if beside is not None and beside.failure is not None:
+                    raise beside.failure
+            if not ended:
                 return False
+            self._close()
         except Exception as error:
             self._failed(error)
             return False
         self._life.move(State.FINISHED)
-        self._query.close()
         return True
+
+    def _close(self) -> None:
+        """The sinks first publish, then what is published is carried."""
+        if self._query is not None:
+            self._query.close()
+        for beside in (self._carriage, self._reception):
+            if beside is not None:
+                beside.close()
+        self._carriage = self._reception = None
 
     def _failed(self, error: Exception) -> None:
         """Plans another start, if there is to be one; otherwise raises what went wrong."""
         self._life.move(State.FAILING)
-        if self._query is not None:
-            try:
-                self._query.close()
-            except Exception as second:
-                error.add_note(f"and, while closing: {second}")
-            self._query = None
+        try:
+            if self._query is not None:
+                self._query.stop()
+            self._close()
+        except Exception as second:
+            error.add_note(f"and, while closing: {second}")
+        self._query = None
         found, now = explained(self.job, error, self._plan), time.monotonic()
         moments = [*(failure.at for failure in self.failures), now]
         delay = self._restarts.delay_ms(moments) if transient(found) else None
@@ -178,7 +207,7 @@ class Run:
         self._life.move(State.STOPPING)
         if self._query is not None:
             self._query.stop()
-            self._query.close()
+        self._close()
         self._life.move(State.STOPPED)
 
 

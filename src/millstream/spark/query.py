@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from millstream.plan.connectors import StagedSink
 from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.plan.nodes import Sink
 from millstream.spark.lower.job import Lowered
@@ -24,6 +25,14 @@ class Target:
     job: str
     checkpoint: str
     identity: str
+
+    def writers(self, sinks: tuple[Sink, ...]) -> dict[str, str]:
+        return {sink.name: f"{self.job}.{sink.name}.{self.identity}" for sink in sinks}
+
+    @property
+    def staged(self) -> str:
+        """The journal in which rows wait for those who carry them on."""
+        return f"{self.checkpoint.removesuffix('/spark')}/staged"
 
 
 class Query:
@@ -100,11 +109,21 @@ def sinks_json(sinks: tuple[Sink, ...], target: Target, lowered: Lowered) -> str
     for tag, sink in enumerate(sinks):
         if sink.options.format == "rows":
             continue
-        writer = f"{target.job}.{sink.name}.{target.identity}"
         schema = {"schema": whole[f"row{tag}"]} if f"row{tag}" in whole else {}
-        about = {"name": sink.name, "mode": sink.mode, "writer": writer, "columns": json.dumps(written(sink))}
-        listed.append({**about, **sink.options.writer(), **schema})
+        about = {
+            "name": sink.name,
+            "mode": sink.mode,
+            "writer": target.writers(sinks)[sink.name],
+            "columns": json.dumps(written(sink)),
+        }
+        listed.append({**about, **sink.options.writer(), **where(sink, target), **schema})
     return json.dumps(listed)
+
+
+def where(sink: Sink, target: Target) -> dict[str, str]:
+    """A sink that the kernels do not know has a topic that stands in for it."""
+    staged = {"kind": "journal", "path": target.staged, "topic": sink.name}
+    return staged if isinstance(sink.options, StagedSink) else {}
 
 
 def written(sink: Sink) -> list[str]:

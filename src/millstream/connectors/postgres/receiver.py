@@ -1,0 +1,240 @@
+"""Receives the changes of one table: appended to the journal durably, and only then acknowledged to the slot.
+
+Every record says in a header where in the log of the database it was, so that what is received again after a crash is
+passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from millstream.connectors.postgres import pgoutput
+from millstream.connectors.postgres.connect import connect, psycopg_module, split, unreachable
+from millstream.connectors.postgres.pgoutput import Begin, Changed, Commit, Relation, Truncated, Unchanged
+from millstream.connectors.postgres.slot import Slot
+from millstream.connectors.postgres.table import Table, quoted
+from millstream.journal.producer import Producer, producer
+from millstream.journal.reader import read
+from millstream.journal.topics import create, describe
+
+EVERY = 0.1
+"""Seconds between two looks for changes."""
+PLACE = "lsn"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Which transactions a snapshot holds, in Postgres' own words: `xmin:xmax:running,…`."""
+
+    text: str
+
+    def holds(self, xid: int) -> bool:
+        _, high, running = self.text.split(":")
+        ids = {int(part) % 2**32 for part in running.split(",") if part}
+        return xid not in ids and before(xid, int(high))
+
+
+def before(xid: int, other: int) -> bool:
+    """Transactions are numbered round a circle."""
+    return 0 < (other - xid) % 2**32 < 2**31
+
+
+class PostgresReceiver:
+    def __init__(self, table: Table, address: str, folder: Path, publication: str, slot: str) -> None:
+        self._table = table
+        self._address = address
+        self._folder = folder
+        self._slot = Slot(table, publication, slot)
+        self._relation: Relation | None = None
+        self._snapshot = Snapshot("0:0:")
+        self._known = False
+        """Whether the snapshot holds the transaction that is being read."""
+        self._place = (0, 0)
+        """Where in the log: of the commit, and the number of the change."""
+        self._done = (0, -1)
+        """Of the last change that the journal holds."""
+        if not (folder / table.name).exists():
+            create(folder, table.name, 1)
+
+    @property
+    def _begun(self) -> Path:
+        return self._folder / f"{self._table.name}.json"
+
+    # --- the life of a reception
+
+    def prepare(self) -> None:
+        """The snapshot, if there is none yet, and all changes up to now: before the job reads the journal."""
+        with self._connected() as connection:
+            if not self._begun.exists():
+                self._begin(connection)
+            self._slot.check(connection)
+            self._snapshot = Snapshot(json.loads(self._begun.read_text())["snapshot"])
+            self._done = self._last()
+            with producer(self._folder, self._table.name) as out:
+                self._drain(connection, out)
+
+    def receive(self, ended: Event) -> None:
+        with self._connected() as connection, producer(self._folder, self._table.name) as out:
+            while not ended.wait(EVERY):
+                self._drain(connection, out)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        module = psycopg_module()
+        connection = connect(self._address)
+        try:
+            # The text of a value must not depend on who reads it.
+            connection.execute(
+                "SET datestyle = ISO; SET timezone = 'UTC'; SET bytea_output = hex; SET intervalstyle = iso_8601"
+            )
+            connection.commit()
+            yield connection
+        except module.OperationalError as error:
+            raise unreachable(error) from error
+        finally:
+            connection.close()
+
+    # --- the snapshot
+
+    def _begin(self, connection: Any) -> None:
+        """From the start, also after a crash within a snapshot: nobody has read what it left."""
+        self._slot.drop(connection)
+        shutil.rmtree(self._folder / self._table.name)
+        create(self._folder, self._table.name, 1)
+        self._slot.create(connection)
+        snapshot = self._copy(connection)
+        part = self._begun.with_suffix(".part")
+        part.write_text(json.dumps({"slot": self._slot.name, "snapshot": snapshot}))
+        part.rename(self._begun)
+
+    def _copy(self, connection: Any) -> str:
+        names = [column.name for column in self._table.columns]
+        columns = ", ".join(f"{quoted(name)}::text" for name in names)
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            (text,) = connection.execute("SELECT pg_current_snapshot()::text").fetchone()
+            with connection.cursor("millstream_snapshot") as rows, producer(self._folder, self._table.name) as out:
+                rows.execute(f"SELECT {columns} FROM {self._table.qualified}")
+                for number, values in enumerate(rows):
+                    self._put(out, self._table.row(names, values), f"0:{number}")
+        return str(text)
+
+    # --- changes
+
+    def _drain(self, connection: Any, out: Producer) -> None:
+        """All that there is now. Changes are appended as they come: a transaction need not fit into memory."""
+        end = 1
+        while end > 0:
+            end = 0
+            for data in self._slot.peek(connection):
+                message = pgoutput.read(data)
+                if isinstance(message, Commit):
+                    end = message.end
+                elif message is not None:
+                    self._take(connection, message, out)
+            if end > 0:
+                out.flush()
+                self._slot.advance(connection, end)
+
+    def _take(self, connection: Any, message: pgoutput.Message, out: Producer) -> None:
+        match message:
+            case Begin():
+                self._place = (message.place, 0)
+                self._known = self._snapshot.holds(message.xid)
+            case Relation():
+                if (message.schema, message.name) == split(self._table.name):
+                    self._relation = message
+            case Changed() | Truncated():
+                for key, row in self._changes(connection, message, out):
+                    self._append(key, row, out)
+
+    def _append(self, key: bytes, row: dict[str, Any] | None, out: Producer) -> None:
+        """Unless the snapshot holds it, or it was received before."""
+        if not self._known and self._place > self._done:
+            place = ":".join(map(str, self._place))
+            out.send(None if row is None else json.dumps(row), key=key, headers=[(PLACE, place)])
+            self._done = self._place
+        self._place = (self._place[0], self._place[1] + 1)
+
+    def _changes(
+        self, connection: Any, message: Changed | Truncated, out: Producer
+    ) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
+        """Records for a change: by key, without a row where it is gone."""
+        relation = self._relation
+        if isinstance(message, Truncated):
+            out.flush()
+            yield from ((key, None) for key in self._live())
+            return
+        assert relation is not None
+        if message.relation != relation.id:
+            return
+        before_key = self._key(relation, message.before) if message.before is not None else None
+        if message.after is None:
+            assert before_key is not None
+            yield before_key, None
+            return
+        row = self._whole(connection, relation, message)
+        key = self._table.key_of(row)
+        if before_key is not None and before_key != key:
+            yield before_key, None
+        yield key, row
+
+    def _key(self, relation: Relation, values: pgoutput.Tuple) -> bytes:
+        texts = [None if isinstance(value, Unchanged) else value for value in values]
+        return self._table.key_of(self._table.row(relation.columns, texts))
+
+    def _whole(self, connection: Any, relation: Relation, message: Changed) -> dict[str, Any]:
+        """The new row. Values too large to be sent again are those of the old row, or are asked of the table."""
+        assert message.after is not None
+        values = list(message.after)
+        missing = [i for i, value in enumerate(values) if isinstance(value, Unchanged)]
+        for i in missing:
+            old = message.before[i] if message.before is not None else None
+            values[i] = old if isinstance(old, str) else None
+        texts = [None if isinstance(value, Unchanged) else value for value in values]
+        row = self._table.row(relation.columns, texts)
+        asked = [relation.columns[i] for i in missing if texts[i] is None]
+        if asked:
+            row |= self._ask(connection, row, asked)
+        return row
+
+    def _ask(self, connection: Any, row: dict[str, Any], names: list[str]) -> dict[str, Any]:
+        columns = ", ".join(f"{quoted(name)}::text" for name in names)
+        same = " AND ".join(f"{quoted(name)}::text = %s::text" for name in self._table.key)
+        with connection.transaction():
+            query = f"SELECT {columns} FROM {self._table.qualified} WHERE {same}"
+            found = connection.execute(query, [str(row[name]) for name in self._table.key]).fetchone()
+        # A row that is gone by now is deleted further on in the log.
+        return self._table.row(names, found) if found else dict.fromkeys(names)
+
+    def _live(self) -> Iterable[bytes]:
+        """The keys that have a row now."""
+        live: dict[bytes, None] = {}
+        for record in read(self._folder, self._table.name):
+            assert record.key is not None
+            if record.value is None:
+                live.pop(record.key, None)
+            else:
+                live[record.key] = None
+        return live
+
+    def _last(self) -> tuple[int, int]:
+        """Where in the log the last record was that the journal holds."""
+        end = describe(self._folder, self._table.name).partitions[0].end
+        place = (0, -1)
+        for record in read(self._folder, self._table.name, start={0: max(0, end - 1)}):
+            text = dict(record.headers)[PLACE]
+            assert text is not None
+            lsn, number = text.decode().split(":")
+            place = (int(lsn), int(number))
+        return place
+
+    def _put(self, out: Producer, row: dict[str, Any], place: str) -> None:
+        out.send(json.dumps(row), key=self._table.key_of(row), headers=[(PLACE, place)])

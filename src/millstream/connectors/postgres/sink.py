@@ -1,0 +1,186 @@
+"""Tables of Postgres as sinks: rows and the epoch's number in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from millstream.connectors.postgres.connect import connect, psycopg_module, split, unreachable
+from millstream.errors import MillstreamError
+from millstream.plan.connectors import Carried, Format, WriteMode
+
+EPOCHS = "CREATE TABLE IF NOT EXISTS millstream_epochs (sink TEXT PRIMARY KEY, epoch BIGINT NOT NULL)"
+STAGING = "CREATE TEMPORARY TABLE IF NOT EXISTS millstream_rows (row JSON) ON COMMIT DELETE ROWS"
+TOKEN = """INSERT INTO millstream_epochs AS e (sink, epoch) VALUES (%s, %s)
+ON CONFLICT (sink) DO UPDATE SET epoch = excluded.epoch WHERE e.epoch < excluded.epoch"""
+
+
+@dataclass(frozen=True)
+class PostgresSink:
+    table: str
+    address: str = field(repr=False)
+    key: tuple[str, ...] = ()
+
+    @property
+    def system(self) -> str:
+        return "postgres"
+
+    @property
+    def label(self) -> str:
+        return self.table
+
+    @property
+    def modes(self) -> tuple[WriteMode, ...]:
+        return ("upsert", "append")
+
+    @property
+    def guarantee(self) -> str:
+        return "exactly once (token in the same transaction)"
+
+    @property
+    def format(self) -> Format:
+        return "json"
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        return ()
+
+    def check(self) -> None:
+        connect(self.address).close()
+
+    def writer(self) -> dict[str, str]:
+        return {}
+
+    def carrier(self, writer: str, mode: WriteMode, columns: tuple[str, ...], key: tuple[str, ...]) -> PostgresCarrier:
+        return PostgresCarrier(self, writer, columns, key if mode == "upsert" else ())
+
+
+class PostgresCarrier:
+    """Brings epochs to a table: by COPY into a temporary table of JSON, and from there by one statement."""
+
+    def __init__(self, sink: PostgresSink, writer: str, columns: tuple[str, ...], key: tuple[str, ...]) -> None:
+        self._sink = sink
+        self._writer = writer
+        self._key = key
+        self._module = psycopg_module()
+        self._connection = connect(sink.address)
+        self._statements = Statements(sink.table, columns, key)
+        with self._guarded(), self._connection.transaction():
+            check_table(self._connection, sink.table, columns, key)
+            self._connection.execute(EPOCHS)
+
+    def _guarded(self) -> Guard:
+        return Guard(self._module)
+
+    def last(self) -> int:
+        with self._guarded(), self._connection.transaction():
+            found = self._connection.execute("SELECT epoch FROM millstream_epochs WHERE sink = %s", [self._writer])
+            row = found.fetchone()
+        return int(row[0]) if row else -1
+
+    def carry(self, epoch: int, records: Iterable[Carried]) -> None:
+        with self._guarded(), self._connection.transaction():
+            self._connection.execute(STAGING)
+            if self._key:
+                last = {record.key: record.value for record in records}
+                self._copy(key for key, value in last.items() if value is None)
+                self._connection.execute(self._statements.delete)
+                self._connection.execute("DELETE FROM millstream_rows")
+                self._copy(value for value in last.values() if value is not None)
+            else:
+                self._copy(record.value for record in records)
+            self._connection.execute(self._statements.insert)
+            if self._connection.execute(TOKEN, [self._writer, epoch]).rowcount != 1:
+                raise MillstreamError(
+                    "MS-POSTGRES-004",
+                    f'another run of the job has written epoch {epoch} to table "{self._sink.table}".',
+                    hint="run a job once at a time",
+                )
+
+    def _copy(self, rows: Iterable[bytes | None]) -> None:
+        with self._connection.cursor() as cursor, cursor.copy("COPY millstream_rows (row) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row([(row or b"").decode()])
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Guard:
+    """Turns a lost connection, and a refused row, into an error of ours."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, self._module.OperationalError):
+            raise unreachable(error) from error
+        if isinstance(error, self._module.Error):
+            raise MillstreamError(
+                "MS-POSTGRES-005", "Postgres refuses the rows.", found=str(error).strip().splitlines()[0]
+            ) from error
+
+
+class Statements:
+    """The SQL that brings staged rows into a table."""
+
+    def __init__(self, table: str, columns: tuple[str, ...], key: tuple[str, ...]) -> None:
+        self._table = ".".join(quoted(part) for part in split(table))
+        self._columns = columns
+        self._key = key
+
+    @property
+    def _rows(self) -> str:
+        return f"millstream_rows, json_populate_record(NULL::{self._table}, row) AS r"
+
+    @property
+    def insert(self) -> str:
+        names = ", ".join(quoted(name) for name in self._columns)
+        values = ", ".join(f"r.{quoted(name)}" for name in self._columns)
+        return f"INSERT INTO {self._table} ({names}) SELECT {values} FROM {self._rows} {self._conflict}"
+
+    @property
+    def _conflict(self) -> str:
+        if not self._key:
+            return ""
+        rest = [quoted(name) for name in self._columns if name not in self._key]
+        action = "UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in rest) if rest else "NOTHING"
+        return f"ON CONFLICT ({', '.join(quoted(name) for name in self._key)}) DO {action}"
+
+    @property
+    def delete(self) -> str:
+        same = " AND ".join(f"t.{quoted(name)} = r.{quoted(name)}" for name in self._key)
+        return f"DELETE FROM {self._table} AS t USING {self._rows} WHERE {same}"
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+COLUMNS = """SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"""
+UNIQUE = """SELECT array_agg(a.attname::text) FROM pg_index i
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indpred IS NULL GROUP BY i.indexrelid"""
+
+
+def check_table(connection: Any, table: str, columns: tuple[str, ...], key: tuple[str, ...]) -> None:
+    name = ".".join(quoted(part) for part in split(table))
+    found = [row[0] for row in connection.execute(COLUMNS, [name])]
+    missing = [column for column in columns if column not in found]
+    if missing:
+        raise MillstreamError(
+            "MS-POSTGRES-002",
+            f'table "{table}" does not exist.' if not found else f'table "{table}" lacks {", ".join(missing)}.',
+            found=f"columns: {', '.join(found)}" if found else None,
+            hint="create it, or select() the columns that it has",
+        )
+    if key and not any(set(row[0]) == set(key) for row in connection.execute(UNIQUE, [name])):
+        raise MillstreamError(
+            "MS-POSTGRES-002",
+            f'table "{table}" is written to by {", ".join(key)}, and has no unique index on that.',
+            hint=f"ALTER TABLE {name} ADD PRIMARY KEY ({', '.join(quoted(part) for part in key)})",
+        )

@@ -1,0 +1,5 @@
+"""Tables of Postgres."""
+
+from millstream.connectors.postgres import PostgresChanges, PostgresSink, changes, sink
+
+__all__ = ["PostgresChanges", "PostgresSink", "changes", "sink"]

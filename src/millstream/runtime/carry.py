@@ -1,0 +1,129 @@
+"""Carries committed epochs to sinks that the kernels do not know: the second phase, in Python.
+
+epoch ─▶ staged in a journal beside the checkpoint ─commit─▶ published there ─▶ carried to the sink, with its token
+
+Only whole epochs are carried, in order. The sink keeps the epoch's number with the rows, so that one that was carried
+before a crash is not carried again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain as chained
+from pathlib import Path
+
+from millstream.journal.format import Segment
+from millstream.journal.record import Record
+from millstream.journal.segments import SegmentFile, Tail, chain
+from millstream.journal.topics import Topic, create, describe, open_topic
+from millstream.plan.connectors import Carrier, StagedSink
+from millstream.plan.nodes import Sink
+
+FOLDER = "staged"
+EVERY = 0.05
+"""Seconds between two looks for committed epochs."""
+
+
+def staged(sinks: Iterable[Sink]) -> list[Sink]:
+    return [sink for sink in sinks if isinstance(sink.options, StagedSink)]
+
+
+def stage(sinks: Iterable[Sink], folder: Path) -> None:
+    """Makes the topics that stand in for the sinks. One partition: a key's records stay in their order."""
+    for sink in staged(sinks):
+        if not (folder / FOLDER / sink.name).exists():
+            create(folder / FOLDER, sink.name, 1)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A sink's way: the topic that its rows are staged in, and who carries them on."""
+
+    topic: Topic
+    path: Path
+    carrier: Carrier
+
+    def carry(self) -> None:
+        """Brings every epoch that is published whole to the sink, and then deletes it here."""
+        epochs = self.epochs()
+        last = self.carrier.last() if epochs else -1
+        for epoch, segments in sorted(epochs.items()):
+            if epoch > last:
+                self.carrier.carry(epoch, chained.from_iterable(self.records(segment) for segment in segments))
+            self.drop(segments)
+
+    def epochs(self) -> dict[int, list[Segment]]:
+        """Those whose list of prepared files is gone: it is deleted when the last file is published."""
+        unfinished = {prepared.epoch for prepared in describe(self.path, self.topic.name).prepared}
+        found: dict[int, list[Segment]] = defaultdict(list)
+        for segment in chain(self.topic.partition(0).folder):
+            assert segment.token is not None
+            epoch = int(segment.token.rsplit("-", 2)[1])
+            if epoch not in unfinished:
+                found[epoch].append(segment)
+        return found
+
+    def records(self, segment: Segment) -> Iterator[Record]:
+        file = SegmentFile(self.topic.partition(0), segment.name, segment.base, bounded=True)
+        try:
+            more = Tail.MORE
+            while more is Tail.MORE:
+                out: list[Record] = []
+                more = file.read(out)
+                yield from out
+        finally:
+            file.close()
+
+    def drop(self, segments: list[Segment]) -> None:
+        """All but the last of the topic: the next one goes on from its offset."""
+        folder = self.topic.partition(0).folder
+        last = chain(folder)[-1].name
+        for segment in segments:
+            if segment.name != last:
+                (folder / segment.name).unlink()
+
+
+class Carriage:
+    """A thread that carries while a job runs; what goes wrong is kept for whoever looks after the job."""
+
+    def __init__(self, sinks: Iterable[Sink], folder: Path, writers: dict[str, str]) -> None:
+        self.failure: Exception | None = None
+        self._loads = [load(sink, folder, writers[sink.name]) for sink in staged(sinks)]
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="millstream-carriage", daemon=True)
+        if self._loads:
+            self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            while not self._ended.wait(EVERY):
+                self._carry()
+        except Exception as error:
+            self.failure = error
+
+    def _carry(self) -> None:
+        for part in self._loads:
+            part.carry()
+
+    def close(self) -> None:
+        """Carries what is published, and ends."""
+        self._ended.set()
+        if self._loads:
+            self._thread.join()
+        try:
+            if self.failure is None:
+                self._carry()
+        finally:
+            for part in self._loads:
+                part.carrier.close()
+
+
+def load(sink: Sink, folder: Path, writer: str) -> Load:
+    assert isinstance(sink.options, StagedSink)
+    path = folder / FOLDER
+    key = tuple(column.name for name in sink.input.key or () for column in sink.columns if column.field == name)
+    columns = tuple(column.name for column in sink.columns)
+    return Load(open_topic(path, sink.name), path, sink.options.carrier(writer, sink.mode, columns, key))
