@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inputs import accounts, facts, items, people
+from inputs import FACTS, accounts, facts, items, people
 from jobs import job
 
 import millstream as ms
@@ -86,3 +86,41 @@ def key_types(job: ms.Job, topics: Topics) -> None:
     stream.join(table, on="a.c = b.c AND substr(a.s, 2) = b.l").select(**chosen).to(
         topics.sink("texts", changelog=True)
     )
+
+
+@job("straight", facts=60, more=40, items=80)
+def timed_joins(job: ms.Job, topics: Topics) -> None:
+    """Times in the condition, and a time to live, with so much lateness that nothing is over: as any join."""
+    left = job.stream(topics.source("facts"), FACTS, time="at", lateness="100 days").as_("a")
+    right = job.stream(topics.source("more"), FACTS, time="at", lateness="100 days").as_("b")
+    near = "a.c = b.c AND b.at BETWEEN a.at - INTERVAL 3 DAYS AND a.at + INTERVAL 36 HOURS"
+    chosen = {"c": "a.c", "v": "a.v", "w": "b.v", "at": "a.at"}
+    pairs = left.join(right, on=near).select(**chosen)
+    pairs.to(topics.sink("pairs"))
+    left.join(right, on=f"{near} AND a.k = b.k", how="semi").select("a.c", "a.v").to(topics.sink("semi"))
+    chain = pairs.as_("p").join(right, on="p.c = b.c AND b.at >= p.at AND b.at < p.at + INTERVAL 2 DAYS")
+    chain.select("p.c", "p.v", "p.w", x="b.v").to(topics.sink("chain"))
+    pairs.window(ms.tumbling("1 day")).group_by("c").agg(n="count(*)", v="sum(v)").to(topics.sink("windows"))
+    table = items(job, topics).as_("t")
+    left.join(right, on="a.c = b.c AND a.k = b.l", ttl="1 day").select(**chosen).to(topics.sink("ttl_streams"))
+    for how in ("inner", "full"):
+        left.join(table, on="a.c = t.c AND a.s = t.s AND a.v <> t.v", how=how, ttl="1 day").select(
+            "a.c", "a.v", "t.l", w="t.v"
+        ).to(topics.sink(f"ttl_{how}", changelog=True))
+
+
+@job(facts=60, items=120, people=100)
+def broadcast_joins(job: ms.Job, topics: Topics) -> None:
+    stream, table, persons = facts(job, topics).as_("a"), items(job, topics).as_("b"), people(job, topics).as_("p")
+    on = "a.c = b.c AND a.k = b.l AND a.v < b.v"
+    for how in ("inner", "left"):
+        stream.join(table, on=on, how=how, broadcast=True).select("a.c", "a.v", "b.l", w="b.v").to(
+            topics.sink(how, changelog=True)
+        )
+    for how in ("semi", "anti"):
+        stream.join(table, on=on, how=how, broadcast=True).select("a.c", "a.v").to(topics.sink(how, changelog=True))
+    persons.as_("q").join(persons, on="q.c = p.c AND q.k = p.k", how="left", broadcast=True).select(
+        "q.c", "q.id", "q.name", d="p.c", other="p.id", called="p.name"
+    ).to(topics.sink("by_key"))
+    other = table.select("v", case="c", j="k").as_("b")
+    other.join(persons, on="b.case = p.c AND b.j = p.k", broadcast=True).to(topics.sink("whole", changelog=True))

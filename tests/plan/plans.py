@@ -116,6 +116,71 @@ def filters_stay_above_a_join_that_others_read(job: ms.Job) -> None:
 
 
 @plan
+def filters_around_a_left_join(job: ms.Job) -> None:
+    """A condition of the join may filter the right only, one on the result the left only."""
+    joined = (
+        orders(job)
+        .as_("o")
+        .join(customers(job).as_("c"), on="o.customer = c.id AND o.price > 5 AND c.age > 18", how="left")
+    )
+    joined.where("o.note IS NOT NULL AND c.city = 'Rome'").select("o.id", "c.name").to(
+        journal.sink("out", changelog=True)
+    )
+
+
+@plan
+def outer_joins_by_key(job: ms.Job) -> None:
+    """The key of a row without a partner is its own side's: from one task if that is what it is joined by."""
+    people = customers(job)
+    other = job.table(journal.source("accounts", changelog=True), "id INT, owner INT, sum INT", key="id")
+    people.as_("c").join(other.as_("a"), on="c.id = a.id", how="full").select(one="c.id", other="a.id", sum="a.sum").to(
+        journal.sink("by_id")
+    )
+    people.as_("c").join(other.as_("a"), on="c.id = a.owner", how="right").select(
+        one="c.id", other="a.id", sum="a.sum"
+    ).to(journal.sink("by_owner"))
+    people.as_("c").join(other.as_("a"), on="c.id = a.owner", how="anti").to(journal.sink("without"))
+
+
+@plan
+def interval_join(job: ms.Job) -> None:
+    """A chain of two, with a window upon it, whose rows may have waited for a partner."""
+    searches = job.stream(journal.source("searches"), "user INT, term STRING, at TIMESTAMP", time="at")
+    clicks = job.stream(journal.source("clicks"), "user INT, link STRING, at TIMESTAMP", time="at")
+    orders = job.stream(journal.source("orders"), "user INT, price INT, at TIMESTAMP", time="at")
+    found = (
+        searches.as_("s")
+        .join(
+            clicks.as_("c"),
+            on="s.user = c.user AND c.at BETWEEN s.at AND s.at + INTERVAL 10 MINUTES",
+            how="left",
+        )
+        .select("s.user", "s.term", "c.link", "s.at")
+    )
+    bought = found.as_("f").join(
+        orders.as_("o"), on="f.user = o.user AND o.at > f.at AND o.at - f.at < INTERVAL 1 HOUR"
+    )
+    hours = bought.select("f.term", "f.at").window(ms.tumbling("1 hour"))
+    hours.group_by("term").agg(n="count(*)").final().to(journal.sink("bought"))
+
+
+@plan
+def join_with_ttl(job: ms.Job) -> None:
+    """Of a stream that has a time, and a table, which is kept."""
+    rows = job.stream(journal.source("likes"), LIKES, time="at")
+    rows.as_("l").join(customers(job).as_("c"), on="l.liker = c.name", ttl="1 day", how="left").select(
+        "l.liked", "c.city"
+    ).to(journal.sink("out", changelog=True))
+
+
+@plan
+def broadcast_join(job: ms.Job) -> None:
+    orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id", broadcast=True).select(
+        "o.id", "c.name"
+    ).to(journal.sink("named", changelog=True))
+
+
+@plan
 def pruned_columns(job: ms.Job) -> None:
     people = customers(job)
     first = orders(job).as_("o").join(people.as_("c"), on="o.customer = c.id").select("o.id", "o.price", "c.city")

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The rows of one side of one key, each with its weight.
+ * The rows of one side of one key, each with its weight and, if they are counted, its partners.
  *
  * <pre>
  *   few rows:   in the operator's value state, read and written in one go
@@ -27,21 +27,30 @@ final class Bag {
 
   private final Operator owner;
   private final int width;
+  private final boolean counted;
   private final MapState<InternalRow, InternalRow> spill;
-  private final List<InternalRow> rows = new ArrayList<>();
-  private final List<Long> weights = new ArrayList<>();
+  private final List<Held> rows = new ArrayList<>();
   private long spilled;
   private boolean dirty;
 
   Bag(Operator owner, StructType rowType, MapState<InternalRow, InternalRow> spill) {
+    this(owner, rowType, false, spill);
+  }
+
+  Bag(Operator owner, StructType rowType, boolean counted, MapState<InternalRow, InternalRow> spill) {
     this.owner = owner;
     this.width = rowType.length();
+    this.counted = counted;
     this.spill = spill;
   }
 
   /** What the bag takes up in the operator's value state. */
   static StructType type(StructType rowType) {
-    StructType entry = weightType().add("row", rowType, false);
+    return type(rowType, false);
+  }
+
+  static StructType type(StructType rowType, boolean counted) {
+    StructType entry = figures(counted).add("row", rowType, false);
     return new StructType()
         .add("spilled", DataTypes.LongType, false)
         .add("rows", DataTypes.createArrayType(entry, false), false);
@@ -51,15 +60,23 @@ final class Bag {
     return new StructType().add("w", DataTypes.LongType, false);
   }
 
+  private static StructType figures(boolean counted) {
+    return counted ? weightType().add("n", DataTypes.LongType, false) : weightType();
+  }
+
   /** The map state for bags that grow large. */
   static MapState<InternalRow, InternalRow> spill(StatefulProcessorHandle handle, String name, StructType rowType) {
+    return spill(handle, name, rowType, false);
+  }
+
+  static MapState<InternalRow, InternalRow> spill(
+      StatefulProcessorHandle handle, String name, StructType rowType, boolean counted) {
     return handle.getMapState(
-        name, new InternalRowEncoder(rowType), new InternalRowEncoder(weightType()), TTLConfig.NONE());
+        name, new InternalRowEncoder(rowType), new InternalRowEncoder(figures(counted)), TTLConfig.NONE());
   }
 
   void load(InternalRow state) {
     rows.clear();
-    weights.clear();
     spilled = 0;
     dirty = false;
     if (state == null) {
@@ -67,17 +84,22 @@ final class Bag {
     }
     spilled = state.getLong(0);
     ArrayData entries = state.getArray(1);
+    int at = counted ? 2 : 1;
     for (int i = 0; i < entries.numElements(); i++) {
-      InternalRow entry = entries.getStruct(i, 2);
-      weights.add(entry.getLong(0));
-      rows.add(entry.getStruct(1, width));
+      InternalRow entry = entries.getStruct(i, at + 1);
+      rows.add(new Held(entry.getStruct(at, width), entry.getLong(0), counted ? entry.getLong(1) : 0));
     }
   }
 
   InternalRow save() {
     Object[] entries = new Object[rows.size()];
     for (int i = 0; i < entries.length; i++) {
-      entries[i] = new GenericInternalRow(new Object[] {weights.get(i), rows.get(i)});
+      Held held = rows.get(i);
+      entries[i] =
+          new GenericInternalRow(
+              counted
+                  ? new Object[] {held.weight, held.partners, held.row}
+                  : new Object[] {held.weight, held.row});
     }
     return new GenericInternalRow(new Object[] {spilled, new GenericArrayData(entries)});
   }
@@ -109,30 +131,36 @@ final class Bag {
 
   private void addInline(InternalRow row, long weight) {
     dirty = true;
-    int at = rows.indexOf(row);
-    long sum = checked((at < 0 ? 0 : weights.get(at)) + weight);
+    int at = find(row);
+    long sum = checked((at < 0 ? 0 : rows.get(at).weight) + weight);
     if (at >= 0 && sum == 0) {
       rows.remove(at);
-      weights.remove(at);
     } else if (at >= 0) {
-      weights.set(at, sum);
+      rows.get(at).weight = sum;
     } else {
-      rows.add(row);
-      weights.add(sum);
+      rows.add(new Held(row, sum, 0));
       spillIfMany();
     }
+  }
+
+  private int find(InternalRow row) {
+    for (int i = 0; i < rows.size(); i++) {
+      if (rows.get(i).row.equals(row)) {
+        return i;
+      }
+    }
+    return -1;
   }
 
   private void spillIfMany() {
     if (rows.size() <= INLINE) {
       return;
     }
-    for (int i = 0; i < rows.size(); i++) {
-      spill.updateValue(rows.get(i), new GenericInternalRow(new Object[] {weights.get(i)}));
+    for (Held held : rows) {
+      spill.updateValue(held.row, figures(held.weight, held.partners));
     }
     spilled = rows.size();
     rows.clear();
-    weights.clear();
   }
 
   private void addSpilled(InternalRow row, long weight) {
@@ -141,13 +169,17 @@ final class Bag {
     if (sum == 0) {
       spill.removeKey(row);
     } else {
-      spill.updateValue(row, new GenericInternalRow(new Object[] {sum}));
+      spill.updateValue(row, figures(sum, before == null || !counted ? 0 : before.getLong(1)));
     }
     long change = (sum == 0 ? 0 : 1) - (before == null ? 0 : 1);
     if (change != 0) {
       spilled += change;
       dirty = true;
     }
+  }
+
+  private InternalRow figures(long weight, long partners) {
+    return new GenericInternalRow(counted ? new Object[] {weight, partners} : new Object[] {weight});
   }
 
   private long checked(long weight) {
@@ -157,39 +189,87 @@ final class Bag {
     return weight;
   }
 
-  /** The rows, one by one; those in map state are read as they are asked for. */
-  Iterator<Change> iterator() {
-    return spilled > 0 ? new SpilledRows(spill.iterator()) : new InlineRows();
+  /** A row that must be there. */
+  Held get(InternalRow row) {
+    if (spilled > 0) {
+      InternalRow found = spill.getValue(row);
+      if (found != null) {
+        return new Held(row, found.getLong(0), counted ? found.getLong(1) : 0);
+      }
+    } else {
+      int at = find(row);
+      if (at >= 0) {
+        return rows.get(at);
+      }
+    }
+    throw owner.absent("a row");
   }
 
-  private final class InlineRows implements Iterator<Change> {
-    private int next;
+  /** Sets how many rows of the other side a row has met; it was got from this bag. */
+  void met(Held held, long partners) {
+    held.partners = partners;
+    if (spilled > 0) {
+      spill.updateValue(held.row, figures(held.weight, partners));
+    } else {
+      dirty = true;
+    }
+  }
+
+  /** The rows, one by one; those in map state are read as they are asked for. */
+  Iterator<Held> iterator() {
+    return spilled > 0 ? new SpilledRows(spill.iterator()) : new InlineRows(rows.iterator());
+  }
+
+  private final class InlineRows implements Iterator<Held> {
+    private final Iterator<Held> held;
+
+    InlineRows(Iterator<Held> held) {
+      this.held = held;
+    }
 
     @Override
     public boolean hasNext() {
-      return next < rows.size();
+      return held.hasNext();
     }
 
     @Override
-    public Change next() {
-      Change change = new Change(rows.get(next), weights.get(next));
-      next++;
-      return change;
+    public Held next() {
+      return held.next();
+    }
+
+    @Override
+    public void remove() {
+      held.remove();
+      dirty = true;
     }
   }
 
-  private record SpilledRows(scala.collection.Iterator<scala.Tuple2<InternalRow, InternalRow>> entries)
-      implements Iterator<Change> {
+  private final class SpilledRows implements Iterator<Held> {
+    private final scala.collection.Iterator<scala.Tuple2<InternalRow, InternalRow>> entries;
+    private InternalRow last;
+
+    SpilledRows(scala.collection.Iterator<scala.Tuple2<InternalRow, InternalRow>> entries) {
+      this.entries = entries;
+    }
+
     @Override
     public boolean hasNext() {
       return entries.hasNext();
     }
 
     @Override
-    public Change next() {
+    public Held next() {
       scala.Tuple2<InternalRow, InternalRow> entry = entries.next();
-      return new Change(entry._1().copy(), entry._2().getLong(0));
+      InternalRow figures = entry._2();
+      last = entry._1().copy();
+      return new Held(last, figures.getLong(0), counted ? figures.getLong(1) : 0);
     }
 
+    @Override
+    public void remove() {
+      spill.removeKey(last);
+      spilled--;
+      dirty = true;
+    }
   }
 }

@@ -1,5 +1,8 @@
 package millstream.stage;
 
+import java.util.NoSuchElementException;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.InternalRow;
 import scala.collection.Iterator;
 
@@ -33,5 +36,38 @@ final class Changes {
 
   InternalRow payload() {
     return layout.payload(current, port());
+  }
+
+  /** One change out for each change in, made when it is asked for. */
+  java.util.Iterator<Change> each(Supplier<Change> make) {
+    return each(make, changes -> true);
+  }
+
+  /** The same for those that are wanted. */
+  java.util.Iterator<Change> each(Supplier<Change> make, Predicate<Changes> wanted) {
+    return new java.util.Iterator<>() {
+      private boolean ahead;
+      private boolean more;
+
+      @Override
+      public boolean hasNext() {
+        if (!ahead) {
+          do {
+            more = Changes.this.next();
+          } while (more && !wanted.test(Changes.this));
+          ahead = true;
+        }
+        return more;
+      }
+
+      @Override
+      public Change next() {
+        if (!hasNext()) {
+          throw new NoSuchElementException();
+        }
+        ahead = false;
+        return make.get();
+      }
+    };
   }
 }

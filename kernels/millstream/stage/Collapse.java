@@ -84,7 +84,7 @@ final class Collapse extends Operator {
   }
 
   private InternalRow any() {
-    Iterator<Change> left = rows.iterator();
-    return left.hasNext() ? left.next().row() : null;
+    Iterator<Held> left = rows.iterator();
+    return left.hasNext() ? left.next().row : null;
   }
 }

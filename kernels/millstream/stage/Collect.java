@@ -95,10 +95,10 @@ final class Collect extends Accumulator {
   Object result() {
     apply();
     List<Object> all = new ArrayList<>();
-    Iterator<Change> each = kept.iterator();
+    Iterator<Held> each = kept.iterator();
     while (each.hasNext()) {
-      Change entry = each.next();
-      all.addAll(copies(entry.row(), entry.weight()));
+      Held entry = each.next();
+      all.addAll(copies(entry.row, entry.weight));
     }
     return sorted(all);
   }

@@ -113,7 +113,7 @@ final class Join extends Operator {
   private final class Matches implements Iterator<Change> {
     private final Iterator<Input> inputs;
     private Input input;
-    private Iterator<Change> partners = Collections.emptyIterator();
+    private Iterator<Held> partners = Collections.emptyIterator();
     private boolean finished;
 
     Matches(Iterator<Input> inputs) {
@@ -147,11 +147,11 @@ final class Join extends Operator {
       if (!hasNext()) {
         throw new NoSuchElementException();
       }
-      Change partner = partners.next();
+      Held partner = partners.next();
       Object[] pair = new Object[2];
       pair[input.side()] = input.row();
-      pair[1 - input.side()] = partner.row();
-      return new Change(new GenericInternalRow(pair), Math.multiplyExact(input.weight(), partner.weight()));
+      pair[1 - input.side()] = partner.row;
+      return new Change(new GenericInternalRow(pair), Math.multiplyExact(input.weight(), partner.weight));
     }
   }
 

@@ -17,6 +17,11 @@ abstract class Operator implements Serializable {
   /** How far event time has come, in milliseconds; set before each group. */
   transient long watermark = Long.MIN_VALUE;
 
+  /** Whether rows and timers of an epoch come mixed, as in real time, or all rows first. */
+  boolean interleaved;
+  /** Whether all rows are in time, whatever the watermark says: those that are not were left out before. */
+  boolean timely;
+
   /** The stable name: state variables carry it, so that state is found again by name. */
   final String name;
   /** Whether all that reads it upserts by its key: then an update need not take the old row back first. */

@@ -1,11 +1,12 @@
 package millstream.stage;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** What one operator of a stage is told: its name, where its key and its inputs stand, and details of its own. */
-record OperatorSpec(JsonNode json, Layout layout) {
+record OperatorSpec(JsonNode json, Layout layout, SparkSession session) {
   String name() {
     return json.get("name").asText();
   }

@@ -1,7 +1,6 @@
 package millstream.stage;
 
 import java.util.Iterator;
-import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructType;
@@ -33,27 +32,6 @@ final class PassThrough extends Operator {
 
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
-    return new Iterator<>() {
-      private boolean ahead;
-      private boolean more;
-
-      @Override
-      public boolean hasNext() {
-        if (!ahead) {
-          more = changes.next();
-          ahead = true;
-        }
-        return more;
-      }
-
-      @Override
-      public Change next() {
-        if (!hasNext()) {
-          throw new NoSuchElementException();
-        }
-        ahead = false;
-        return new Change(changes.payload(), changes.weight());
-      }
-    };
+    return changes.each(() -> new Change(changes.payload(), changes.weight()));
   }
 }

@@ -29,8 +29,10 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   /** Puts a stage on top of routed rows; {@code combine}: merge rows of the same key before the shuffle. */
   public static Dataset<Row> apply(Dataset<Row> routed, String spec, boolean combine, boolean timed) {
     Layout layout = new Layout(routed.schema());
-    Operator[] operators = StageSpec.operators(spec, layout);
+    Operator[] operators = StageSpec.operators(spec, layout, routed.sparkSession());
     for (Operator operator : operators) {
+      // What is merged before the shuffle is not sent row by row.
+      operator.interleaved = !combine;
       operator.countLate(Late.counter(routed.sparkSession(), operator.name));
     }
     Dataset<Row> input = combine ? Combine.apply(routed, layout, operators) : routed;
@@ -66,7 +68,8 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   public scala.collection.Iterator<InternalRow> handleInputRows(
       InternalRow key, scala.collection.Iterator<InternalRow> rows, TimerValues timers) {
     int index = layout.operator(key);
-    operators[index].watermark = timed ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
+    boolean known = timed && !operators[index].timely;
+    operators[index].watermark = known ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
     return new Tagged(index, operators[index].process(key, new Changes(rows, layout)));
   }
 

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 import java.util.function.Function;
+import org.apache.spark.sql.SparkSession;
 
 /**
  * Reads what a stage is to host, as the lowering wrote it:
@@ -21,6 +22,7 @@ final class StageSpec {
       Map.ofEntries(
           entry("aggregate", Aggregate::of),
           entry("collapse", Collapse::of),
+          entry("counted_join", CountedJoin::of),
           entry("join", Join::of),
           entry("latest", Latest::of),
           entry("top", Top::of),
@@ -29,7 +31,7 @@ final class StageSpec {
 
   private StageSpec() {}
 
-  static Operator[] operators(String json, Layout layout) {
+  static Operator[] operators(String json, Layout layout, SparkSession session) {
     JsonNode spec;
     try {
       spec = new ObjectMapper().readTree(json);
@@ -38,7 +40,7 @@ final class StageSpec {
     }
     Operator[] operators = new Operator[spec.size()];
     for (int i = 0; i < operators.length; i++) {
-      operators[i] = operator(new OperatorSpec(spec.get(i), layout));
+      operators[i] = operator(new OperatorSpec(spec.get(i), layout, session));
     }
     return operators;
   }
@@ -49,6 +51,8 @@ final class StageSpec {
     if (make == null) {
       throw new IllegalArgumentException("no operator of kind " + kind);
     }
-    return make.apply(spec);
+    Operator made = make.apply(spec);
+    made.timely = spec.flag("timely");
+    return made;
   }
 }

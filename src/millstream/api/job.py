@@ -10,7 +10,7 @@ from millstream.errors import MillstreamError
 from millstream.plan import build, nodes
 from millstream.plan.connectors import ReceivedSource, SourceOptions
 from millstream.plan.errors import Step, here
-from millstream.plan.explain import tree
+from millstream.plan.explain import tree, warnings
 from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime, real_time
 from millstream.plan.node import Node, walk
 from millstream.plan.restarts import Restarts, no_restart
@@ -107,7 +107,7 @@ class Job:
         ]
         for sink in plan.sinks:
             lines += tree(sink, {op: note for op, note in notes.items() if not isinstance(op, Pass)}, shown)
-        return "\n".join(lines)
+        return "\n".join([*lines, *warnings(plan.sinks)])
 
     def start(
         self, mode: Mode | None = None, *, restarts: Restarts | None = None, spark: SparkSession | None = None

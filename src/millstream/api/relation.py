@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from millstream.errors import did_you_mean
-from millstream.plan import build, operators, top, windows
+from millstream.plan import build, joins, operators, top, windows
 from millstream.plan.aggregates import Keyed
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
@@ -108,9 +107,15 @@ class Stream(Relation):
             )
         return Stream(self._job, build.union(parts))
 
-    def join(self, other: Relation, on: str, how: str = "inner") -> Stream | Table:
-        """Rows of both sides that agree: `likes.as_("a").join(likes.as_("b"), on="a.liker = b.liked")`."""
-        return joined(self, other, on, how)
+    def join(
+        self, other: Relation, on: str, how: str = "inner", *, ttl: str | None = None, broadcast: bool = False
+    ) -> Stream | Table:
+        """Rows of both sides that agree: `likes.as_("a").join(likes.as_("b"), on="a.liker = b.liked")`.
+
+        `how`: inner, left, right, full, semi, anti. `ttl`: for how long rows of streams are kept, in event time.
+        `broadcast`: the other side is small, and copied, so that rows of one key can be joined by several tasks.
+        """
+        return joined(self, other, on, how, ttl, broadcast)
 
     def window(self, window: Window, *, allowed_lateness: str = "0 seconds") -> WindowedStream:
         """Rows by stretches of time: `window(ms.tumbling("1 minute"))`.
@@ -142,9 +147,15 @@ class Table(Relation):
     def union(self, *others: Relation) -> Table:
         return Table(self._job, build.union((self._node, *(self._other(other, "union") for other in others))))
 
-    def join(self, other: Relation, on: str, how: str = "inner") -> Table:
-        """The join of both sides, kept right as either changes."""
-        result = joined(self, other, on, how)
+    def join(
+        self, other: Relation, on: str, how: str = "inner", *, ttl: str | None = None, broadcast: bool = False
+    ) -> Table:
+        """The join of both sides, kept right as either changes.
+
+        `how`: inner, left, right, full, semi, anti. `ttl`: for how long rows of streams are kept, in event time.
+        `broadcast`: the other side is small, and copied, so that rows of one key can be joined by several tasks.
+        """
+        result = joined(self, other, on, how, ttl, broadcast)
         assert isinstance(result, Table)
         return result
 
@@ -153,14 +164,8 @@ def names(columns: str | tuple[str, ...]) -> tuple[str, ...]:
     return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
-def joined(left: Relation, right: Relation, on: str, how: str) -> Stream | Table:
-    other = left._other(right, "join")
-    if how != "inner":
-        step = Step("join", here())
-        raise step.error(
-            "MS-JOIN-004", f"cannot join {how!r}.", found="one of: inner", hint=did_you_mean(how, ["inner"])
-        )
-    node = build.join(left._node, other, on)
+def joined(left: Relation, right: Relation, on: str, how: str, ttl: str | None, broadcast: bool) -> Stream | Table:
+    node = joins.join(left._node, left._other(right, "join"), on, how, ttl, broadcast)
     return Stream(left._job, node) if node.append_only else Table(left._job, node)
 
 

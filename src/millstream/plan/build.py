@@ -7,7 +7,7 @@ from sqlglot import exp
 from millstream.errors import did_you_mean
 from millstream.plan import aggregates, nodes, operators
 from millstream.plan.aggregates import Closing, Keyed
-from millstream.plan.columns import Column, Columns, labels, side_by_side
+from millstream.plan.columns import Column, Columns, labels
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, resolve, same, scalar, unknown
@@ -214,68 +214,6 @@ def aggregate(
     figures, results = aggregates.split(bound, keys, step)
     distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items())], step)
     return operators.Aggregate(None, step.at, input, keys, figures, results, closing)
-
-
-def join(left: Node, right: Node, on: str) -> operators.Join:
-    step = Step("join", here())
-    columns = apart(left, right, step)
-    tree = parse(on, step)
-    refuse_aggregates(tree, step)
-    pairs, rest = [], []
-    for part in conjuncts(tree):
-        pair = equality(part, left, right, columns, step)
-        if pair is None:
-            rest.append(part)
-        else:
-            pairs.append(pair)
-    if not pairs:
-        raise step.error(
-            "MS-JOIN-001",
-            f"joins without an equality between its sides: {on!r}.",
-            hint="at least one condition must be of the form left.column = right.column",
-        )
-    residual = bind(exp.and_(*rest), joined(left, right), step) if rest else None
-    return operators.Join(None, step.at, left, right, tuple(pairs), residual)
-
-
-def joined(left: Node, right: Node) -> Columns:
-    return side_by_side(left.columns, right.columns)
-
-
-def apart(left: Node, right: Node, step: Step) -> Columns:
-    """The columns of both sides, which must be told apart by their aliases."""
-    columns = joined(left, right)
-    fields_ = [column.field.lower() for column in columns]
-    double = next((column for column in columns if fields_.count(column.field.lower()) > 1), None)
-    if double is not None:
-        raise step.error(
-            "MS-JOIN-003",
-            f"has {double.label} on both sides.",
-            hint='give each side an alias: left.as_("l").join(right.as_("r"), on="l.id = r.id")',
-        )
-    return columns
-
-
-def conjuncts(tree: exp.Expr) -> list[exp.Expr]:
-    if isinstance(tree, exp.Paren):
-        return conjuncts(tree.this)
-    if isinstance(tree, exp.And):
-        return [*conjuncts(tree.this), *conjuncts(tree.expression)]
-    return [tree]
-
-
-def equality(part: exp.Expr, left: Node, right: Node, columns: Columns, step: Step) -> tuple[Expr, Expr] | None:
-    """`l.x = r.y` as a pair of expressions, each over its own side; None for any other condition."""
-    bound = bind(part, columns, step)
-    if not isinstance(bound.tree, exp.EQ):
-        return None
-    one, other = Expr(bound.tree.this.sql("spark")), Expr(bound.tree.expression.sql("spark"))
-    probe = operators.Join(None, None, left, right, (), None)
-    of_left, of_right = ({new: old for old, new in side.items()} for side in probe.carried)
-    for a, b in ((one, other), (other, one)):
-        if a.fields and b.fields and a.fields <= of_left.keys() and b.fields <= of_right.keys():
-            return Expr(a.over(lambda f: field(of_left[f]))), Expr(b.over(lambda f: field(of_right[f])))
-    return None
 
 
 def sink(input: Node, options: SinkOptions, mode: WriteMode | None, name: str | None) -> nodes.Sink:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from millstream.plan.aggregates import Figure
 from millstream.plan.expressions import Expr, field
-from millstream.plan.node import Node
+from millstream.plan.node import Node, walk
 from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project, Sink, Source, Union
-from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Ordering, Sessions, Top
+from millstream.plan.operators import COPY, Aggregate, Collapse, Join, Latest, Ordering, Sessions, Top
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -71,9 +71,33 @@ def describe(node: Node) -> str:
         case Join():
             on = " AND ".join(f"{left} = {right}" for left, right in pairs(node))
             residual = f", where {node.residual.shown}" if node.residual else ""
-            return f"join {node.name}: on {on}{residual}; {'append' if node.append_only else 'changelog'}"
+            how = "" if node.how == "inner" else f"{node.how} "
+            kind = "append" if node.append_only else "changelog"
+            copied = ", right rows copied, left rows spread" if node.broadcast else ""
+            return f"{how}join {node.name}: on {on}{residual}; {kind}{kept(node)}{copied}"
         case _:
             return node.name
+
+
+def kept(node: Join) -> str:
+    """For how long a join keeps its rows, if that is bounded."""
+    parts = zip(("left", "right"), node.lifetimes, strict=True)
+    texts = [f"{side} rows until {found.field} + {found.keep_ms} ms" for side, found in parts if found]
+    return f", keeps {', '.join(texts)}" if texts else ""
+
+
+def warnings(roots: tuple[Node, ...]) -> list[str]:
+    """What grows for ever: the streams of joins that nothing bounds."""
+    lines = []
+    for node in walk(roots):
+        sides = zip(("left", "right"), node.inputs, node.lifetimes, strict=True) if isinstance(node, Join) else ()
+        open_ = [side for side, part, found in sides if part.append_only and found is None]
+        if open_:
+            lines.append(
+                f"warning: {node.name} keeps every row of the stream on its {' and its '.join(open_)} for ever. "
+                'Bound it by times in the condition, or by ttl="…".'
+            )
+    return lines
 
 
 def by(node: Sink) -> str:
@@ -117,4 +141,5 @@ def shown(sql: str) -> str:
 def pairs(node: Join) -> list[tuple[str, str]]:
     """The equalities, each field with its alias."""
     left, right = ({old: field(new) for old, new in side.items()} for side in node.carried)
-    return [(shown(one.over(left)), shown(other.over(right))) for one, other in node.on]
+    pairs = [(shown(one.over(left)), shown(other.over(right))) for one, other in node.on]
+    return [pair for pair in pairs if pair[1] != COPY]

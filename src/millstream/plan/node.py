@@ -86,6 +86,12 @@ class Node:
         """The field that carries the event time, if one does."""
         return None
 
+    @cached_property
+    def lag(self) -> int | None:
+        """By how many milliseconds rows may come after the watermark has passed their time, where an operator lets
+        them wait and leaves the later ones out. None: as late as they like."""
+        return None
+
     def reads(self, needed: set[str]) -> list[set[str]]:
         """For each input, the fields of it that are read to give the needed ones."""
         return [set(needed) for _ in self.inputs]
@@ -112,6 +118,10 @@ class Unary(Node):
     @cached_property
     def event_time(self) -> str | None:
         return self.input.event_time
+
+    @cached_property
+    def lag(self) -> int | None:
+        return self.input.lag
 
 
 class Stateful(Node):

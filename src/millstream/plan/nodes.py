@@ -150,6 +150,12 @@ class Union(Node):
         times = {part.event_time for part in self.parts}
         return times.pop() if len(times) == 1 else None
 
+    @cached_property
+    def lag(self) -> int | None:
+        lags = [part.lag for part in self.parts]
+        known = [lag for lag in lags if lag is not None]
+        return max(known) if len(known) == len(lags) else None
+
 
 @dataclass(frozen=True, eq=False)
 class Keep(Unary):

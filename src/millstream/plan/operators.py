@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from millstream.plan.aggregates import END, Closing, Figure, Keyed, Result
 from millstream.plan.columns import Columns, plain, side_by_side
 from millstream.plan.expressions import Expr
+from millstream.plan.intervals import Lifetime, Within
 from millstream.plan.node import Key, Node, Stateful, Unary
+
+COPY = "_copy"
+"""The field that numbers the copies of a row."""
+How = Literal["inner", "left", "right", "full", "semi", "anti"]
+HOWS: tuple[How, ...] = ("inner", "left", "right", "full", "semi", "anti")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +133,20 @@ class Top(Stateful, Unary):
 
 @dataclass(frozen=True, eq=False)
 class Join(Stateful):
-    """Rows that agree on `on` (pairs of expressions) and meet `residual`."""
+    """Rows that agree on `on` (pairs of expressions) and meet `residual`; `how`: what becomes of the others.
+
+    `within`: how far apart in time partners can be. `ttl_ms`: for how long the rows of streams are kept. `broadcast`:
+    the right is copied, so that the left may be spread.
+    """
 
     left: Node
     right: Node
     on: tuple[tuple[Expr, Expr], ...]
     residual: Expr | None
+    how: How = "inner"
+    within: Within | None = None
+    ttl_ms: int | None = None
+    broadcast: bool = False
 
     prunes = True
 
@@ -141,21 +156,85 @@ class Join(Stateful):
 
     @cached_property
     def columns(self) -> Columns:
-        return side_by_side(self.left.columns, self.right.columns)
+        """Both sides', or those of the left, if the right is only looked at."""
+        right = [column for column in self.right.columns if self.pairs and column.name != COPY]
+        return side_by_side(self.left.columns, tuple(right))
+
+    @property
+    def pairs(self) -> bool:
+        return self.how not in ("semi", "anti")
+
+    @property
+    def alone(self) -> tuple[bool, bool]:
+        """For each side, whether rows without a partner go out."""
+        return self.how in ("left", "full", "anti"), self.how in ("right", "full")
+
+    @cached_property
+    def append_only(self) -> bool:
+        """A row that went out without a partner is taken back when one comes, unless it waited until none can."""
+        final = self.within is not None or not any(self.alone)
+        return final and self.left.append_only and self.right.append_only
+
+    @cached_property
+    def event_time(self) -> str | None:
+        """That of the side whose rows are all there: of the left, or of the right in a right join."""
+        if self.within is None or self.how == "full":
+            return None
+        left, right = self.carried
+        return right[self.within.right] if self.how == "right" else left[self.within.left]
+
+    @property
+    def lags(self) -> tuple[int, int]:
+        """For each side, how late a row may come: as late as a partner of it, unless its input knows better."""
+        assert self.within is not None
+        own = max(0, self.within.most_ms), max(0, -self.within.least_ms)
+        left, right = self.left.lag, self.right.lag
+        return own[0] if left is None else left, own[1] if right is None else right
+
+    @cached_property
+    def lag(self) -> int | None:
+        """A row goes out when its partner comes, or when none can come any more."""
+        if self.within is None:
+            return None
+        left, right = self.lags
+        if self.how == "right":
+            return max(right, left - self.within.least_ms) + 1
+        return max(left, right + self.within.most_ms) + 1
+
+    @cached_property
+    def lifetimes(self) -> tuple[Lifetime | None, Lifetime | None]:
+        """For each side, how long its rows are kept. None: as long as they are not taken back."""
+        if self.within is not None:
+            left, right = self.lags
+            return (
+                Lifetime(self.within.left, right + self.within.most_ms, left if self.left.lag is None else None),
+                Lifetime(self.within.right, left - self.within.least_ms, right if self.right.lag is None else None),
+            )
+        return self.forgets(self.left), self.forgets(self.right)
+
+    def forgets(self, side: Node) -> Lifetime | None:
+        """Rows of tables are kept: they may be taken back."""
+        if self.ttl_ms is None or side.event_time is None or not side.append_only:
+            return None
+        return Lifetime(side.event_time, self.ttl_ms, None)
 
     @cached_property
     def key(self) -> Key | None:
+        """Both sides' keys: a row without a partner has NULL in the place of the other's."""
+        left, right = self.carried
+        if not self.pairs:
+            return tuple(left[name] for name in self.left.key) if self.left.key else None
         if self.left.key is None or self.right.key is None:
             return None
-        left, right = self.carried
         return (*(left[name] for name in self.left.key), *(right[name] for name in self.right.key))
 
     @property
     def carried(self) -> tuple[dict[str, str], dict[str, str]]:
-        """For each side, the field of the result that carries a field of the input."""
+        """For each side, the field that carries a field of the input, in the result and in the condition."""
         width = len(self.left.columns)
-        left = zip(self.left.carries, self.carries[:width], strict=True)
-        right = zip(self.right.carries, self.carries[width:], strict=True)
+        fields = [column.field for column in side_by_side(self.left.columns, self.right.columns)]
+        left = zip(self.left.carries, fields[:width], strict=True)
+        right = zip(self.right.carries, fields[width:], strict=True)
         return dict(left), dict(right)
 
     def reads(self, needed: set[str]) -> list[set[str]]:
@@ -164,6 +243,7 @@ class Join(Stateful):
         sides = []
         for i, carried in enumerate(self.carried):
             fields = {old for old, new in carried.items() if new in later}
+            fields |= {part.field for part in self.lifetimes[i : i + 1] if part}
             fields |= set().union(*(pair[i].fields for pair in self.on))
             sides.append(fields)
         return sides

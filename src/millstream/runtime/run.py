@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.modes import Batch, Mode, RealTime
-from millstream.plan.operators import Aggregate
+from millstream.plan.operators import Aggregate, Join
 from millstream.plan.restarts import Restarts
-from millstream.planner.stages import JobPlan
+from millstream.planner.stages import JobPlan, Operator
 from millstream.runtime.carry import Carriage, stage
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained, transient
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
+from millstream.runtime.real_time import refuse_long_waits
 from millstream.runtime.receive import Reception
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
@@ -125,11 +126,11 @@ class Run:
         return {name: self._query.skipped(name) for name in sources} if self._query else {}
 
     def late(self) -> dict[str, int]:
-        """For each step with windows, how many rows came too late to be counted in so far."""
+        """For each step with windows or times, how many rows came too late to be counted in so far."""
         if self._query is None:
             return {}
-        steps = [op for stage in self._plan.stages for op in stage.operators if isinstance(op, Aggregate)]
-        return {step.name: self._query.late(step.name) for step in steps if step.closing is not None}
+        steps = [op for stage in self._plan.stages for op in stage.operators if leaves_out(op)]
+        return {step.name: self._query.late(step.name) for step in steps}
 
     def poll(self, seconds: float) -> bool:
         """Waits so long for the end; whether it came. A failure that the job is not started again from is raised."""
@@ -211,8 +212,17 @@ class Run:
         self._life.move(State.STOPPED)
 
 
+def leaves_out(operator: Operator) -> bool:
+    """Whether rows can come too late for it."""
+    if isinstance(operator, Join):
+        return operator.within is not None
+    return isinstance(operator, Aggregate) and operator.closing is not None
+
+
 def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
     """How many tasks run at once: in real time, all of them, all the time."""
+    if isinstance(mode, RealTime):
+        refuse_long_waits(plan)
     partitions = sum(source.options.partitions() for source in plan.sources)
     slow = next((source for source in plan.sources if not source.options.real_time), None)
     if isinstance(mode, RealTime) and slow is not None:

@@ -21,12 +21,19 @@ def collapse(node: Node) -> Node:
 
 
 def in_order(node: Node) -> bool:
-    """Whether all changes of a key come from one task: an operator's do if its own key is part of the table's."""
+    """Whether all changes of a key come from one task: an operator's do if its own key is part of the table's.
+
+    The key of a join's row that goes out without a partner is the one of its own side.
+    """
     if isinstance(node, Union):
         return False
     if isinstance(node, Join):
         keys = (set(node.left.key or ()), set(node.right.key or ()))
-        return all(left.fields <= keys[0] or right.fields <= keys[1] for left, right in node.on)
+        if not node.pairs:
+            return all(left.fields <= keys[0] for left, _ in node.on)
+        within = [(left.fields <= keys[0], right.fields <= keys[1]) for left, right in node.on]
+        alone = all(one[side] for one in within for side in (0, 1) if node.alone[side])
+        return alone and all(any(one) for one in within)
     if isinstance(node, Top):
         return set(node.per) <= set(node.key or ())
     return isinstance(node, Source | Stateful) or in_order(node.inputs[0])

@@ -6,12 +6,31 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from millstream.plan.build import conjuncts
 from millstream.plan.expressions import Expr, field, render
+from millstream.plan.joins import conjuncts
 from millstream.plan.node import Node
 from millstream.plan.nodes import Filter
 from millstream.plan.operators import Join
 from millstream.planner.dataflow import Dataflow, readers, rewrite
+
+ON = {
+    "inner": (True, True),
+    "left": (False, True),
+    "right": (True, False),
+    "full": (False, False),
+    "semi": (True, True),
+    "anti": (False, True),
+}
+"""The sides that a condition of the join itself may filter: a row that fails it has no partner, but may go out."""
+WHERE = {
+    "inner": (True, True),
+    "left": (True, False),
+    "right": (False, True),
+    "full": (False, False),
+    "semi": (True, False),
+    "anti": (True, False),
+}
+"""The sides that a condition on the result may filter: on another side it also meets rows without a partner."""
 
 
 def push_filters(flow: Dataflow) -> Dataflow:
@@ -19,26 +38,38 @@ def push_filters(flow: Dataflow) -> Dataflow:
 
     def push(node: Node) -> Node:
         if isinstance(node, Join) and node.residual is not None:
-            return into_sides(node, node.residual)
+            join, rest = into_sides(node, node.residual, ON[node.how])
+            return replace(join, residual=rest)
         if isinstance(node, Filter) and isinstance(node.input, Join) and node.input.name in alone:
-            return into_sides(node.input, node.condition)
+            return above(node, node.input)
         return node
 
     return rewrite(flow, push)
 
 
-def into_sides(join: Join, condition: Expr) -> Node:
-    """The join with each part of the condition where it belongs: left, right, or after the match."""
+def above(node: Filter, join: Join) -> Node:
+    """A condition on a join's result; what is left of it is part of an inner join's, and stays above any other."""
+    moved, rest = into_sides(join, node.condition, WHERE[join.how])
+    if rest is None:
+        return moved
+    if join.how == "inner":
+        both = [join.residual.tree] if join.residual else []
+        return replace(moved, residual=Expr(render(exp.and_(*both, rest.tree))))
+    return replace(node, input=moved, condition=rest)
+
+
+def into_sides(join: Join, condition: Expr, allowed: tuple[bool, bool]) -> tuple[Join, Expr | None]:
+    """The join with the parts of a condition that are on one side alone in front of it, and what is left."""
     sides: list[Node] = [join.left, join.right]
-    rest = [] if condition is join.residual or join.residual is None else [join.residual.tree]
+    rest = []
     origins = [{new: old for old, new in side.items()} for side in join.carried]
     for part in conjuncts(condition.tree):
         expr = Expr(render(part))
-        side = next((i for i in (0, 1) if expr.fields and expr.fields <= origins[i].keys()), None)
+        side = next((i for i in (0, 1) if allowed[i] and expr.fields and expr.fields <= origins[i].keys()), None)
         if side is None:
             rest.append(part)
         else:
             moved = Expr(expr.over({new: field(old) for new, old in origins[side].items()}))
             sides[side] = Filter(None, join.at, sides[side], moved)
-    residual = Expr(render(exp.and_(*rest))) if rest else None
-    return replace(join, given=join.name, left=sides[0], right=sides[1], residual=residual)
+    left = Expr(render(exp.and_(*rest))) if rest else None
+    return replace(join, given=join.name, left=sides[0], right=sides[1]), left

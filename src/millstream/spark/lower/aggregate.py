@@ -32,7 +32,7 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
 
 
 def spec(node: Aggregate, rows: Frames) -> dict[str, object]:
-    closing = {} if node.closing is None else {"closing": closes(node, node.closing)}
+    closing = {} if node.closing is None else {"closing": closes(node, node.closing), **timely(node)}
     return {"kind": "aggregate", "accumulators": listed(node, rows), **closing}
 
 
@@ -44,6 +44,11 @@ def listed(node: Aggregate, rows: Frames) -> list[dict[str, object]]:
         found.append({"kind": part.kind, "at": at})
         at += len(part.payload)
     return found
+
+
+def timely(node: Aggregate) -> dict[str, object]:
+    """Rows that another operator let wait were in time there, and are so here."""
+    return {"timely": True} if node.input.lag is not None else {}
 
 
 def closes(node: Aggregate, closing: Closing) -> dict[str, object]:

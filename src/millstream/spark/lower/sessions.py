@@ -7,7 +7,7 @@ from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import Expr, field
 from millstream.plan.operators import Sessions
-from millstream.spark.lower.aggregate import call, listed
+from millstream.spark.lower.aggregate import call, listed, timely
 from millstream.spark.lower.figures import figures
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
 from millstream.spark.lower.types import types_of
@@ -36,7 +36,13 @@ def unpack(node: Sessions, rows: Frames, struct: str) -> Unpacked:
 def spec(node: Sessions, rows: Frames) -> dict[str, object]:
     assert node.closing is not None
     closing = {"allowed_ms": node.closing.allowed_ms, "final": node.closing.final}
-    return {"kind": "sessions", "accumulators": listed(node, rows), "gap_ms": node.gap_ms, "closing": closing}
+    return {
+        "kind": "sessions",
+        "accumulators": listed(node, rows),
+        "gap_ms": node.gap_ms,
+        "closing": closing,
+        **timely(node),
+    }
 
 
 def batch(node: Sessions, rows: Frames) -> DataFrame:

@@ -12,7 +12,7 @@ from millstream.planner.stages import JobPlan, Operator, Port, Producer, Route, 
 from millstream.spark.lower.operators import LOWERINGS
 from millstream.spark.lower.ports import Frames, Shape, Unpacked
 from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
-from millstream.spark.lower.types import as_key, sql_type
+from millstream.spark.lower.types import as_key, sql_type, untimed
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Layout:
         for slot, key in zip(self.places[port.operator], shape.keys, strict=True):
             keys[slot] = key
         typed = enumerate(zip(keys, self.slots, strict=True))
-        slots = [Cell(f"_k{i}", as_key(sql, type_), type_) for i, (sql, type_) in typed]
+        slots = [Cell(f"_k{i}", untimed(as_key(sql, type_), type_), type_) for i, (sql, type_) in typed]
         payloads = [Cell(f"_p{i}", self.payload(other, port), self.type(other)) for i, other in enumerate(self.ports)]
         weight = Cell("_w", "`_w`", LongType())
         return [

@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     MapType,
     ShortType,
     StructType,
+    TimestampType,
 )
 
 from millstream.plan.expressions import field
@@ -52,6 +53,11 @@ def as_key(sql: str, type_: DataType) -> str:
         return sql
     value, nan, zero = cast(sql, type_), cast("'NaN'", type_), cast("0", type_)
     return f"CASE WHEN isnan({value}) THEN {nan} ELSE {value} + {zero} END"
+
+
+def untimed(sql: str, type_: DataType) -> str:
+    """The value with no mark of event time on it: by that mark Spark would leave out old rows, uncounted."""
+    return f"timestamp_micros(unix_micros({sql}))" if isinstance(type_, TimestampType) else sql
 
 
 def sql_type(type_: DataType) -> str:

@@ -1,0 +1,290 @@
+package millstream.stage;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * A join that also sends rows by themselves: because they have no partner (left, right, full, anti), or have one (semi);
+ * or that forgets rows when their time is over.
+ *
+ * <pre>
+ *   changes of the right ─▶ meet each left row: pairs; the row is sent, or taken back, as it loses or finds partners
+ *   changes of the left  ─▶ meet each right row, likewise
+ * </pre>
+ *
+ * Without a residual all rows of a key are partners: a row has one if the other side is not empty. With one, each row
+ * keeps the number of its partners. Each side is read at most once for all changes of an epoch, row by row, and what a row
+ * is after all of them is compared with what it was before: nothing is sent that is taken back in the same epoch.
+ */
+final class CountedJoin extends Operator {
+  private static final long serialVersionUID = 1L;
+
+  /** So many rows of streams are taken at once: a key with very many new rows is never held in memory. */
+  private static final int AT_ONCE = 4_096;
+
+  private final StructType[] types;
+  private final int leftPort;
+  private final int[] keySlots;
+  final boolean appendOnly;
+  final How how;
+  final Residual residual;
+  /** For each side how long its rows are kept; NULL: as long as they are not taken back. */
+  final Lifetime[] lifetimes;
+  /** Whether rows without a partner go out when their time is over, and not before. */
+  final boolean waits;
+
+  /** Whether rows come from another join that lets them wait: they are in time, whatever the watermark says. */
+  private final boolean follows;
+
+  private transient ValueState<InternalRow> state;
+  transient Bag[] sides;
+  transient Alarm alarm;
+
+  CountedJoin(OperatorSpec spec, How how, Residual residual, Lifetime[] lifetimes) {
+    super(spec.name(), false);
+    this.types = new StructType[] {spec.input(0), spec.input(1)};
+    this.leftPort = spec.port();
+    this.keySlots = spec.keySlots();
+    this.appendOnly = spec.flag("append_only");
+    this.how = how;
+    this.residual = residual;
+    this.lifetimes = lifetimes;
+    this.follows = spec.flag("follows");
+    this.waits = spec.flag("waits") && how != How.SEMI;
+  }
+
+  static CountedJoin of(OperatorSpec spec) {
+    How how = How.valueOf(spec.json().get("how").asText().toUpperCase(Locale.ROOT));
+    Residual residual =
+        spec.json().hasNonNull("residual")
+            ? Residual.of(spec.json().get("residual").asText(), spec.input(0), spec.input(1), spec.session())
+            : null;
+    JsonNode lifetimes = spec.json().path("lifetimes");
+    return new CountedJoin(
+        spec, how, residual, new Lifetime[] {Lifetime.of(lifetimes.get(0)), Lifetime.of(lifetimes.get(1))});
+  }
+
+  @Override
+  StructType outputType() {
+    StructType left = new StructType().add("l", types[0], how.single(1));
+    return how.pairs() ? left.add("r", types[1], how.single(0)) : left;
+  }
+
+  /** Whether each row of a side keeps the number of its partners. */
+  boolean counted(int side) {
+    return (residual != null || ends()) && how.single(side);
+  }
+
+  /** Whether rows are forgotten: then an empty side does not say that its rows never had partners. */
+  private boolean ends() {
+    return lifetimes[0] != null || lifetimes[1] != null;
+  }
+
+  @Override
+  void open(StatefulProcessorHandle handle) {
+    StructType both =
+        new StructType()
+            .add("l", Bag.type(types[0], counted(0)), false)
+            .add("r", Bag.type(types[1], counted(1)), false);
+    both = ends() ? both.add("alarm", Alarm.TYPE, false) : both;
+    state = handle.getValueState(name + "_sides", new InternalRowEncoder(both), TTLConfig.NONE());
+    sides = new Bag[] {bag(handle, 0, "_left"), bag(handle, 1, "_right")};
+    alarm = new Alarm(handle);
+  }
+
+  private Bag bag(StatefulProcessorHandle handle, int side, String suffix) {
+    return new Bag(
+        this, types[side], counted(side), Bag.spill(handle, name + suffix, types[side], counted(side)));
+  }
+
+  @Override
+  Iterator<Change> process(InternalRow key, Changes changes) {
+    if (matchesNothing(key)) {
+      return alone(changes);
+    }
+    load(state.get());
+    return new Rounds(changes);
+  }
+
+  private void load(InternalRow saved) {
+    for (int side = 0; side < 2; side++) {
+      sides[side].load(saved == null ? null : saved.getStruct(side, 2));
+    }
+    alarm.load(saved == null || !ends() ? null : saved.getStruct(2, 2));
+  }
+
+  /** NULL equals nothing, itself included. */
+  private boolean matchesNothing(InternalRow key) {
+    for (int slot : keySlots) {
+      if (key.isNullAt(slot)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Rows that will never have a partner go straight on, and need no state. */
+  private Iterator<Change> alone(Changes changes) {
+    if (appendOnly) {
+      return changes.each(() -> single(changes.port() - leftPort, changes.payload(), changes.weight()), this::inTime);
+    }
+    Delta[] deltas = {new Delta(), new Delta()};
+    take(changes, deltas);
+    List<Change> out = new ArrayList<>();
+    for (int side = 0; side < 2; side++) {
+      for (Held change : deltas[side].rows()) {
+        out.add(single(side, change.row, change.weight));
+      }
+    }
+    return out.iterator();
+  }
+
+  /** The net changes of each side; of streams only so many. False: there are no more. */
+  private boolean take(Changes changes, Delta[] deltas) {
+    int taken = 0;
+    while ((!appendOnly || taken < AT_ONCE) && changes.next()) {
+      if (inTime(changes)) {
+        deltas[changes.port() - leftPort].add(changes.payload().copy(), changes.weight());
+      }
+      taken++;
+    }
+    deltas[0].close();
+    deltas[1].close();
+    return taken > 0;
+  }
+
+  /** Late rows are counted, and change nothing. */
+  private boolean inTime(Changes changes) {
+    Lifetime lifetime = lifetimes[changes.port() - leftPort];
+    if (lifetime == null || !lifetime.isLate(changes.payload(), watermark)) {
+      return true;
+    }
+    late(changes.weight());
+    return false;
+  }
+
+  Change single(int side, InternalRow row, long weight) {
+    Object[] values = new Object[how.pairs() ? 2 : 1];
+    values[side] = row;
+    return new Change(new GenericInternalRow(values), weight);
+  }
+
+  /** Takes the changes of a key in rounds (one, unless they are very many), and writes the state at the end. */
+  private final class Rounds implements Iterator<Change> {
+    private final Changes changes;
+    private final Deque<Change> out = new ArrayDeque<>();
+    private JoinRound round;
+    private boolean finished;
+
+    Rounds(Changes changes) {
+      this.changes = changes;
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (out.isEmpty() && !finished) {
+        if (round == null || !round.advance()) {
+          next(new Delta[] {new Delta(), new Delta()});
+        }
+      }
+      return !out.isEmpty();
+    }
+
+    private void next(Delta[] deltas) {
+      if (take(changes, deltas)) {
+        round = new JoinRound(CountedJoin.this, deltas, out);
+      } else {
+        finished = true;
+        save();
+      }
+    }
+
+    @Override
+    public Change next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      return out.poll();
+    }
+  }
+
+  private void save() {
+    if (sides[0].isEmpty() && sides[1].isEmpty()) {
+      alarm.clear();
+      state.clear();
+    } else if (alarm.set() || sides[0].dirty() || sides[1].dirty()) {
+      Object[] both = {sides[0].save(), sides[1].save()};
+      state.update(new GenericInternalRow(ends() ? new Object[] {both[0], both[1], alarm.save()} : both));
+    }
+  }
+
+  /** Rows whose time is over are dropped; those that waited for a partner in vain go out. */
+  @Override
+  Iterator<Change> expired(InternalRow key, long at) {
+    InternalRow saved = state.get();
+    if (saved == null) {
+      return Collections.emptyIterator();
+    }
+    load(saved);
+    return new Endings(alarm.ring(watermark, follows && interleaved));
+  }
+
+  private final class Endings implements Iterator<Change> {
+    private final long now;
+    private int side = -1;
+    private Iterator<Held> rows = Collections.emptyIterator();
+    private Change out;
+
+    Endings(long now) {
+      this.now = now;
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (out == null && side < 2) {
+        if (rows.hasNext()) {
+          out = end(rows.next());
+        } else if (++side == 2) {
+          save();
+        } else if (lifetimes[side] != null) {
+          rows = sides[side].iterator();
+        }
+      }
+      return out != null;
+    }
+
+    private Change end(Held held) {
+      long end = lifetimes[side].end(held.row);
+      if (end > now) {
+        alarm.at(end);
+        return null;
+      }
+      rows.remove();
+      long weight = waits ? how.single(side, held.weight, held.partners > 0) : 0;
+      return weight == 0 ? null : single(side, held.row, weight);
+    }
+
+    @Override
+    public Change next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      Change next = out;
+      out = null;
+      return next;
+    }
+  }
+}
