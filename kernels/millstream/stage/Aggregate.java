@@ -22,25 +22,25 @@ final class Aggregate extends Operator {
   /** The first one counts the rows of the group: at zero, the group is gone. */
   private final Accumulator[] accumulators;
 
+  /** Whether there is a result even of no rows: that of a group by nothing. */
+  private final boolean always;
+
   /** When groups come to an end; NULL: never. */
   private final Closing closing;
 
+  private final int port;
   private final StructType stateType;
   private transient StatefulProcessorHandle handle;
   private transient ValueState<InternalRow> state;
 
-  Aggregate(
-      String name,
-      boolean upserts,
-      StructField[] keys,
-      int[] keySlots,
-      Accumulator[] accumulators,
-      Closing closing) {
-    super(name, upserts);
-    this.closing = closing;
-    this.keys = keys;
-    this.keySlots = keySlots;
-    this.accumulators = accumulators;
+  Aggregate(OperatorSpec spec) {
+    super(spec.name(), spec.upserts());
+    this.closing = Closing.of(spec.json().get("closing"));
+    this.always = spec.flag("always");
+    this.port = spec.port();
+    this.keys = spec.keys();
+    this.keySlots = spec.keySlots();
+    this.accumulators = Accumulators.of(spec.json().get("accumulators"), spec.input(0));
     StructType fields = new StructType();
     for (Accumulator accumulator : accumulators) {
       accumulator.saved = fields.length();
@@ -50,9 +50,7 @@ final class Aggregate extends Operator {
   }
 
   static Aggregate of(OperatorSpec spec) {
-    Accumulator[] accumulators = Accumulators.of(spec.json().get("accumulators"), spec.input(0));
-    Closing closing = Closing.of(spec.json().get("closing"));
-    return new Aggregate(spec.name(), spec.upserts(), spec.keys(), spec.keySlots(), accumulators, closing);
+    return new Aggregate(spec);
   }
 
   @Override
@@ -76,6 +74,19 @@ final class Aggregate extends Operator {
     }
   }
 
+  int keySlot() {
+    return keySlots[0];
+  }
+
+  int port() {
+    return port;
+  }
+
+  @Override
+  boolean seeded() {
+    return always;
+  }
+
   @Override
   boolean combines() {
     return Arrays.stream(accumulators).allMatch(Accumulator::combines);
@@ -91,9 +102,12 @@ final class Aggregate extends Operator {
       handle.registerTimer(closing.time(key, keySlots));
     }
     load(saved);
-    Object[] before = result(key);
+    Object[] before = saved == null ? null : result(key);
     while (changes.next()) {
-      add(accumulators, changes.payload(), changes.weight());
+      InternalRow payload = changes.payload();
+      if (payload != null) {
+        add(accumulators, payload, changes.weight());
+      }
     }
     Object[] after = result(key);
     save();
@@ -180,7 +194,7 @@ final class Aggregate extends Operator {
       throw absent("a row");
     }
     InternalRow values = saved(accumulators, stateType.length());
-    if (rows() == 0) {
+    if (rows() == 0 && !always) {
       state.clear();
     } else {
       state.update(values);
@@ -188,7 +202,7 @@ final class Aggregate extends Operator {
   }
 
   private Object[] result(InternalRow key) {
-    if (rows() <= 0) {
+    if (rows() <= 0 && !always) {
       return null;
     }
     Object[] values = new Object[keys.length + accumulators.length];

@@ -62,6 +62,11 @@ abstract class Operator implements Serializable {
     return Collections.emptyIterator();
   }
 
+  /** Whether its one group is called in every epoch, also if there are no rows for it. */
+  boolean seeded() {
+    return false;
+  }
+
   /** Whether inputs of the same key may be merged before the shuffle. */
   boolean combines() {
     return false;

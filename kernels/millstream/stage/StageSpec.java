@@ -21,6 +21,7 @@ final class StageSpec {
       Map.ofEntries(
           entry("aggregate", Aggregate::of),
           entry("collapse", Collapse::of),
+          entry("dedup", Dedup::of),
           entry("join", Join::of),
           entry("latest", Latest::of),
           entry("top", Top::of),

@@ -55,7 +55,8 @@ class Aggregate(Stateful, Unary):
 
     @cached_property
     def append_only(self) -> bool:
-        return self.closing is not None and self.closing.final
+        """Results are sent once; or there is nothing in them that could change."""
+        return self.closing.final if self.closing is not None else not self.results and self.input.append_only
 
     @cached_property
     def key(self) -> Key | None:
@@ -121,6 +122,22 @@ class Top(Stateful, Unary):
 
     def reads(self, needed: set[str]) -> list[set[str]]:
         """All fields: each may settle a tie."""
+        return [set(self.input.carries)]
+
+
+@dataclass(frozen=True, eq=False)
+class Dedup(Stateful, Unary):
+    """A stream without the rows that agree with one shortly before them, by event time."""
+
+    by: Key
+    within_ms: int
+
+    @cached_property
+    def key(self) -> Key | None:
+        return None
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        """All fields: each may settle which of two rows of the same time is kept."""
         return [set(self.input.carries)]
 
 

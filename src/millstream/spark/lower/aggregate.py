@@ -14,7 +14,8 @@ from millstream.spark.lower.types import types_of
 
 
 def shapes(node: Aggregate, rows: Frames) -> tuple[Shape, ...]:
-    keys = tuple(part.expr.sql for part in node.keys)
+    """All rows are one group where there is no key."""
+    keys = tuple(part.expr.sql for part in node.keys) or ("0",)
     payload = tuple(sql for part in figures(node, rows[0]).accumulators for sql in part.payload)
     types = types_of(rows[0], [*keys, *payload])
     named = tuple((f"p{i}", sql) for i, sql in enumerate(payload))
@@ -33,7 +34,8 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
 
 def spec(node: Aggregate, rows: Frames) -> dict[str, object]:
     closing = {} if node.closing is None else {"closing": closes(node, node.closing)}
-    return {"kind": "aggregate", "accumulators": listed(node, rows), **closing}
+    always = {} if node.keys else {"always": True}
+    return {"kind": "aggregate", "accumulators": listed(node, rows), **closing, **always}
 
 
 def listed(node: Aggregate, rows: Frames) -> list[dict[str, object]]:
@@ -54,6 +56,8 @@ def closes(node: Aggregate, closing: Closing) -> dict[str, object]:
 
 def batch(node: Aggregate, rows: Frames) -> DataFrame:
     """Plain SQL."""
+    if not node.figures:
+        return rows[0].selectExpr(*(f"{part.expr.sql} AS {field(part.name)}" for part in node.keys)).distinct()
     calls = {f"f{i}": call(part) for i, part in enumerate(node.figures)}
     keyed = rows[0].groupBy(*(expr(part.expr.sql).alias(f"k{i}") for i, part in enumerate(node.keys)))
     found = keyed.agg(*(expr(sql).alias(name) for name, sql in calls.items()))

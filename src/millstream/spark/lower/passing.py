@@ -17,8 +17,8 @@ BUCKETS = 64
 def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:
     """Rows of one key take the same way, so that a retraction cannot overtake its row, nor an update its old form."""
     fields = [field(name) for name in operator.node.carries]
-    same = [field(name) for name in operator.node.key or ()] or fields
-    key = f"pmod(hash({', '.join(same)}), {BUCKETS})"
+    same = fields if operator.node.key is None else [field(name) for name in operator.node.key]
+    key = f"pmod(hash({', '.join(same)}), {BUCKETS})" if same else "0"
     payload = tuple((name, field(name)) for name in operator.node.carries)
     return (Shape((key,), (IntegerType(),), payload, tuple(types_of(rows[0], fields))),)
 
