@@ -29,6 +29,8 @@ final class Aggregate extends Operator {
   private final Closing closing;
 
   private final int port;
+  /** How many fields the payload has. */
+  private final int width;
   private final StructType stateType;
   private transient StatefulProcessorHandle handle;
   private transient ValueState<InternalRow> state;
@@ -38,6 +40,7 @@ final class Aggregate extends Operator {
     this.closing = Closing.of(spec.json().get("closing"));
     this.always = spec.flag("always");
     this.port = spec.port();
+    this.width = spec.input(0).length();
     this.keys = spec.keys();
     this.keySlots = spec.keySlots();
     this.accumulators = Accumulators.of(spec.json().get("accumulators"), spec.input(0));
@@ -138,13 +141,19 @@ final class Aggregate extends Operator {
     return result == null ? Collections.emptyIterator() : List.of(new Change(row(result), 1)).iterator();
   }
 
-  /** The end of a group: the key that holds it, how long results are corrected, and whether only the last is sent. */
-  record Closing(int key, long allowed, boolean last) implements java.io.Serializable {
+  /**
+   * The end of a group: the key that holds it, how long results are corrected, and whether only the last is sent.
+   *
+   * <p>Silent: the rows are results of windows, which end there; none is late, and when no more can come, state is dropped.
+   */
+  record Closing(int key, long allowed, boolean last, boolean silent) implements java.io.Serializable {
     static Closing of(JsonNode spec) {
       if (spec == null) {
         return null;
       }
-      return new Closing(spec.get("key").asInt(), spec.get("allowed_ms").asLong(), spec.get("final").asBoolean());
+      boolean silent = spec.path("silent").asBoolean();
+      boolean last = spec.get("final").asBoolean();
+      return new Closing(spec.get("key").asInt(), spec.get("allowed_ms").asLong(), last, silent);
     }
 
     long time(InternalRow row, int[] slots) {
@@ -152,7 +161,7 @@ final class Aggregate extends Operator {
     }
 
     boolean over(InternalRow row, int[] slots, long watermark) {
-      return watermark >= time(row, slots);
+      return !silent && watermark >= time(row, slots);
     }
   }
 
@@ -168,13 +177,31 @@ final class Aggregate extends Operator {
     }
   }
 
-  /** Figures of their own, for a key that is combined before the shuffle. */
-  Accumulator[] fresh() {
+  @Override
+  Partial partial() {
     Accumulator[] figures = new Accumulator[accumulators.length];
     for (int i = 0; i < figures.length; i++) {
       figures[i] = accumulators[i].fresh();
     }
-    return figures;
+    return new Figures(figures, width);
+  }
+
+  /** Figures of their own. */
+  private record Figures(Accumulator[] figures, int width) implements Partial {
+    @Override
+    public void add(InternalRow payload, long weight) {
+      Aggregate.add(figures, payload, weight);
+    }
+
+    @Override
+    public int size() {
+      return 1;
+    }
+
+    @Override
+    public List<Change> rows() {
+      return List.of(new Change(saved(figures, width), 1));
+    }
   }
 
   static InternalRow saved(Accumulator[] figures, int width) {

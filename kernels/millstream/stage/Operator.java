@@ -72,6 +72,11 @@ abstract class Operator implements Serializable {
     return false;
   }
 
+  /** Merges the inputs of one key before the shuffle. */
+  Partial partial() {
+    throw new UnsupportedOperationException(name + " does not combine");
+  }
+
   IllegalStateException absent(String what) {
     return new IllegalStateException(
         "MS-STATE-001: step \"" + name + "\" was asked to take back " + what + " that is not there."

@@ -142,6 +142,8 @@ class Closing:
     end: str
     allowed_ms: int
     final: bool = False
+    size_ms: int | None = None
+    """How long groups last, if all do equally long."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from millstream.plan.aggregates import Closing, Figure
+from millstream.plan.closing import closes as closed_after
 from millstream.plan.expressions import Expr, field
 from millstream.plan.operators import Aggregate
 from millstream.spark.lower.figures import figures
@@ -34,6 +35,9 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
 
 def spec(node: Aggregate, rows: Frames) -> dict[str, object]:
     closing = {} if node.closing is None else {"closing": closes(node, node.closing)}
+    after = closed_after(node) if node.closing is None else None
+    if after is not None:
+        closing = {"closing": {"key": after[0], "allowed_ms": after[1], "final": False, "silent": True}}
     always = {} if node.keys else {"always": True}
     return {"kind": "aggregate", "accumulators": listed(node, rows), **closing, **always}
 
