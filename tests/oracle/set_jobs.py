@@ -47,10 +47,10 @@ def sets(job: ms.Job, topics: Topics) -> None:
 @job(items=200, people=200, accounts=150)
 def changes(job: ms.Job, topics: Topics) -> None:
     table, persons, latest = items(job, topics), people(job, topics), accounts(job, topics)
-    persons.changes().to(topics.sink("persons"))
+    persons.changes().to(topics.sink("persons", key=("c", "id")))
     counts = table.group_by("c", "s").agg(n="count(*)", v="sum(v)")
-    counts.changes().to(topics.sink("counts"))
+    counts.changes().to(topics.sink("counts", key=("c", "s")))
     # What the changes sum up to is counted again.
     sums = counts.changes(op="change").group_by("c").agg(words="sum(CASE change WHEN 'insert' THEN 1 ELSE -1 END)")
     sums.where("words > 0").to(topics.sink("sums"))
-    latest.union(latest).changes().to(topics.sink("doubled"))
+    latest.union(latest).changes().to(topics.sink("doubled", key=("c", "id")))

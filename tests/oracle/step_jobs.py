@@ -61,6 +61,6 @@ def unions(job: ms.Job, topics: Topics) -> None:
     wide.to(topics.sink("wide"))
     mixed = wide.union(stream.select("c", v="d"))
     mixed.group_by("c").agg(n="count(DISTINCT v)", v="max(v)").to(topics.sink("wider"))
-    stream.select("c", v="s").union(wide).to(topics.sink("texts"))
+    stream.select("c", v="date(at)").union(more.select("c", v="at")).to(topics.sink("times"))
     counts = table.group_by("c").agg(v="count(*)")
     counts.union(counts, table.select("c", "v"), stream.select("c", "v")).to(topics.sink("levels", changelog=True))

@@ -404,7 +404,7 @@ def changes_with_the_name_of_a_column(job, customers):
 
 
 @wrong
-def a_table_without_a_key(job, orders):
+def a_stream_as_a_table_without_a_key(job, orders):
     orders(job).to_table((), by="at")
 
 

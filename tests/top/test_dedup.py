@@ -16,9 +16,9 @@ def at(minute: int) -> str:
     return f"2026-01-01T{minute // 60:02d}:{minute % 60:02d}:00Z"
 
 
-def job() -> ms.Job:
+def job(lateness: str = "5 minutes") -> ms.Job:
     job = ms.Job("clicks")
-    clicks = job.stream(journal.source("clicks"), schema="id INT, at TIMESTAMP", time="at", lateness="5 minutes")
+    clicks = job.stream(journal.source("clicks"), schema="id INT, at TIMESTAMP", time="at", lateness=lateness)
     clicks.dedup("id", within="10 minutes").to(journal.sink("once"))
     return job
 
@@ -34,7 +34,7 @@ def minutes(epochs: list[list[dict[str, Any]]]) -> list[list[int]]:
 
 def test_doubles_are_dropped_whichever_comes_first(millstream: Runner) -> None:
     told = [rows(20, 30, 31, 25), rows(20), rows(12, 9), rows(41, 42), [*rows(30, id=2), *rows(30, id=2)]]
-    result = millstream.run(job(), {"clicks": told})
+    result = millstream.run(job("1 hour"), {"clicks": told})
     # 30 is within ten minutes of 20, and so is 12; 9 is not. 31 was let through, so that 41 is a double and 42 not.
     assert minutes(result["once"].epochs) == [[20, 31], [], [9], [42], [30]]
 

@@ -28,6 +28,9 @@ final class Aggregate extends Operator {
   /** When groups come to an end; NULL: never. */
   private final Closing closing;
 
+  /** So many figures are nobody's result: if only the number of rows changes, there may be nothing to tell. */
+  private final int hidden;
+
   private final int port;
   /** How many fields the payload has. */
   private final int width;
@@ -39,6 +42,7 @@ final class Aggregate extends Operator {
     super(spec.name(), spec.upserts());
     this.closing = Closing.of(spec.json().get("closing"));
     this.always = spec.flag("always");
+    this.hidden = spec.flag("counted") ? 0 : 1;
     this.port = spec.port();
     this.width = spec.input(0).length();
     this.keys = spec.keys();
@@ -236,7 +240,7 @@ final class Aggregate extends Operator {
     for (int i = 0; i < keys.length; i++) {
       values[i] = key.isNullAt(keySlots[i]) ? null : key.get(keySlots[i], keys[i].dataType());
     }
-    for (int i = 0; i < accumulators.length; i++) {
+    for (int i = hidden; i < accumulators.length; i++) {
       values[keys.length + i] = accumulators[i].result();
     }
     return values;

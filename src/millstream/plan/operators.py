@@ -66,6 +66,10 @@ class Aggregate(Stateful, Unary):
     def event_time(self) -> str | None:
         return None
 
+    @property
+    def drops_late(self) -> bool:
+        return self.closing is not None
+
     def reads(self, needed: set[str]) -> list[set[str]]:
         keys = [part.expr.fields for part in self.keys]
         return [set().union(*keys, *(part.fields for part in self.figures))]
@@ -135,6 +139,10 @@ class Dedup(Stateful, Unary):
     @cached_property
     def key(self) -> Key | None:
         return None
+
+    @property
+    def drops_late(self) -> bool:
+        return True
 
     def reads(self, needed: set[str]) -> list[set[str]]:
         """All fields: each may settle which of two rows of the same time is kept."""

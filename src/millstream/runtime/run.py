@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.modes import Batch, Mode, RealTime
-from millstream.plan.operators import Aggregate
+from millstream.plan.node import Stateful
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, stage
@@ -125,11 +125,11 @@ class Run:
         return {name: self._query.skipped(name) for name in sources} if self._query else {}
 
     def late(self) -> dict[str, int]:
-        """For each step with windows, how many rows came too late to be counted in so far."""
+        """For each step that drops late rows, how many came too late so far."""
         if self._query is None:
             return {}
-        steps = [op for stage in self._plan.stages for op in stage.operators if isinstance(op, Aggregate)]
-        return {step.name: self._query.late(step.name) for step in steps if step.closing is not None}
+        steps = [op for stage in self._plan.stages for op in stage.operators if isinstance(op, Stateful)]
+        return {step.name: self._query.late(step.name) for step in steps if step.drops_late}
 
     def poll(self, seconds: float) -> bool:
         """Waits so long for the end; whether it came. A failure that the job is not started again from is raised."""

@@ -39,7 +39,8 @@ def spec(node: Aggregate, rows: Frames) -> dict[str, object]:
     if after is not None:
         closing = {"closing": {"key": after[0], "allowed_ms": after[1], "final": False, "silent": True}}
     always = {} if node.keys else {"always": True}
-    return {"kind": "aggregate", "accumulators": listed(node, rows), **closing, **always}
+    counted = {"counted": any("a0" in Expr(sql).fields for sql in figures(node, rows[0]).results)}
+    return {"kind": "aggregate", "accumulators": listed(node, rows), **counted, **closing, **always}
 
 
 def listed(node: Aggregate, rows: Frames) -> list[dict[str, object]]:
