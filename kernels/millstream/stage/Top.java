@@ -128,8 +128,12 @@ final class Top extends Operator {
       apply(changes);
     }
     List<InternalRow> after = first();
-    save();
-    return ranked || wanted == 1 ? placeByPlace(before, after) : difference(before, after);
+    List<Change> out = ranked || wanted == 1 ? placeByPlace(before, after) : difference(before, after);
+    // Of a stream nothing but the first rows is kept: if those are the same, so is the state.
+    if (!appendOnly || !out.isEmpty()) {
+      save();
+    }
+    return out.iterator();
   }
 
   @Override
@@ -269,7 +273,7 @@ final class Top extends Operator {
   }
 
   /** Each place by itself: what stands there now in place of what stood there. */
-  private Iterator<Change> placeByPlace(List<InternalRow> before, List<InternalRow> after) {
+  private List<Change> placeByPlace(List<InternalRow> before, List<InternalRow> after) {
     List<Change> out = new ArrayList<>();
     for (int i = 0; i < Math.max(before.size(), after.size()); i++) {
       InternalRow old = i < before.size() ? before.get(i) : null;
@@ -278,7 +282,7 @@ final class Top extends Operator {
         out.addAll(replaced(placed(old, i), placed(now, i)));
       }
     }
-    return out.iterator();
+    return out;
   }
 
   private InternalRow placed(InternalRow row, long place) {
@@ -286,7 +290,7 @@ final class Top extends Operator {
   }
 
   /** Both are sorted: what is only in the one has gone, what is only in the other is new. */
-  private Iterator<Change> difference(List<InternalRow> before, List<InternalRow> after) {
+  private List<Change> difference(List<InternalRow> before, List<InternalRow> after) {
     List<Change> gone = new ArrayList<>();
     List<Change> come = new ArrayList<>();
     int i = 0;
@@ -303,6 +307,6 @@ final class Top extends Operator {
       }
     }
     gone.addAll(come);
-    return gone.iterator();
+    return gone;
   }
 }
