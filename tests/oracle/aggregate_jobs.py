@@ -72,6 +72,9 @@ def aggregate_whole_cases(job: ms.Job, topics: Topics) -> None:
     rows = items(job, topics)
     rows.group_by("c").agg(**MORE).to(topics.sink("more"))
     rows.group_by("c").agg(low="min(v)", high="max(v)", last="max(at)", sum="sum(d)").to(topics.sink("out"))
+    rows.group_by("c", "k").having("count(*) FILTER (WHERE v > 0) > 3 OR c = 1").agg(n="count(*)").to(
+        topics.sink("many")
+    )
     rows.group_by("s").agg(low="min(d)", high="max(d)", first="min(e)", n="count(*)").to(topics.sink("by_s"))
 
 
@@ -101,6 +104,6 @@ def float_keys(job: ms.Job, topics: Topics) -> None:
     stream.where("s = 'w1'").as_("a").join(table.as_("b"), on="a.c = b.c AND a.v * 0D = b.v * CAST(0 AS FLOAT)").select(
         "a.v", w="b.v"
     ).to(topics.sink("zeros_joined", changelog=True))
-    stream.as_("a").join(table.as_("b"), on="a.c = b.c AND a.d = b.d").select("a.c", "a.v", "b.d", w="b.v").to(
+    stream.as_("a").join(table.as_("b"), on="a.d = b.d").select("a.c", "a.v", "b.d", w="b.v").to(
         topics.sink("joined", changelog=True)
     )

@@ -18,7 +18,9 @@ def nested(job: ms.Job, topics: Topics) -> None:
         .join(persons.as_("p"), on="t.c = p.c AND t.k = p.k")
         .select("t.c", "t.k", "t.v", "p.id", "p.name")
     )
-    second = first.as_("f").join(stream.as_("s"), on="f.c = s.c AND f.v = s.v").select("f.c", "f.id", "s.v", "s.l")
+    second = (
+        first.as_("f").join(stream.as_("s"), on="f.c = s.c AND abs(f.v - s.v) < 10").select("f.c", "f.id", "s.v", "s.l")
+    )
     second.to(topics.sink("joined_twice", changelog=True))
     counts = first.group_by("c", "name").agg(n="count(*)", v="sum(v)", low="min(v)")
     counts.to(topics.sink("counts"))

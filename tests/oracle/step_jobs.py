@@ -56,5 +56,11 @@ def unions(job: ms.Job, topics: Topics) -> None:
     both.group_by("c").agg(n="count(*)", v="sum(v)", low="min(v)").to(topics.sink("below_aggregate"))
     stream.union(stream, more).select("c", "v").to(topics.sink("twice"))
     table.union(table).group_by("c", "s").agg(n="count(*)", high="max(v)").to(topics.sink("counted_twice"))
+    # Parts of different types: whole numbers, large ones, floating ones.
+    wide = stream.select("c", "v").union(more.select("c", v="l * 10000000000"))
+    wide.to(topics.sink("wide"))
+    mixed = wide.union(stream.select("c", v="d"))
+    mixed.group_by("c").agg(n="count(DISTINCT v)", v="max(v)").to(topics.sink("wider"))
+    stream.select("c", v="date(at)").union(more.select("c", v="at")).to(topics.sink("times"))
     counts = table.group_by("c").agg(v="count(*)")
     counts.union(counts, table.select("c", "v"), stream.select("c", "v")).to(topics.sink("levels", changelog=True))

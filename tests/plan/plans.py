@@ -231,6 +231,27 @@ def tops(job: ms.Job) -> None:
 
 
 @plan
+def sets(job: ms.Job) -> None:
+    ids, people = orders(job).select(id="customer"), customers(job).select("id")
+    ids.distinct().to(journal.sink("ids"))
+    ids.intersect(people).to(journal.sink("known"))
+    people.except_(ids, all=True).to(journal.sink("unknown", changelog=True))
+    people.agg(n="count(*)").to(journal.sink("how_many"))
+
+
+@plan
+def changes_and_having(job: ms.Job) -> None:
+    totals = orders(job).group_by("customer").having("count(*) > 3").agg(total="sum(price)")
+    totals.changes().where("op = 'delete'").to(journal.sink("gone"))
+
+
+@plan
+def dedup_within(job: ms.Job) -> None:
+    rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
+    rows.dedup("liker", "liked", within="1 hour").to(journal.sink("once"))
+
+
+@plan
 def raw_records(job: ms.Job) -> None:
     rows = job.stream(journal.source("bytes", format="raw"))
     rows.where("partition = 0").select("key", "value").to(journal.sink("copy", format="raw"))

@@ -389,6 +389,36 @@ def doubles_without_a_time(job, orders):
 
 
 @wrong
+def doubles_of_some_time_that_are_last(job, orders):
+    orders(job).dedup("id", keep="last", within="1 hour")
+
+
+@wrong
+def doubles_of_some_time_by_nothing(job, orders):
+    orders(job).dedup(within="1 hour")
+
+
+@wrong
+def changes_with_the_name_of_a_column(job, customers):
+    customers(job).changes(op="name")
+
+
+@wrong
+def a_stream_as_a_table_without_a_key(job, orders):
+    orders(job).to_table((), by="at")
+
+
+@wrong
+def an_intersection_of_other_columns(job, orders, customers):
+    orders(job).intersect(customers(job))
+
+
+@wrong
+def a_column_outside_an_aggregate_of_all_rows(job, orders):
+    orders(job).agg(n="count(*) + customer")
+
+
+@wrong
 def a_group_by_nothing(job, orders):
     orders(job).group_by()
 

@@ -22,25 +22,32 @@ final class Aggregate extends Operator {
   /** The first one counts the rows of the group: at zero, the group is gone. */
   private final Accumulator[] accumulators;
 
+  /** Whether there is a result even of no rows: that of a group by nothing. */
+  private final boolean always;
+
   /** When groups come to an end; NULL: never. */
   private final Closing closing;
 
+  /** So many figures are nobody's result: if only the number of rows changes, there may be nothing to tell. */
+  private final int hidden;
+
+  private final int port;
+  /** How many fields the payload has. */
+  private final int width;
   private final StructType stateType;
   private transient StatefulProcessorHandle handle;
   private transient ValueState<InternalRow> state;
 
-  Aggregate(
-      String name,
-      boolean upserts,
-      StructField[] keys,
-      int[] keySlots,
-      Accumulator[] accumulators,
-      Closing closing) {
-    super(name, upserts);
-    this.closing = closing;
-    this.keys = keys;
-    this.keySlots = keySlots;
-    this.accumulators = accumulators;
+  Aggregate(OperatorSpec spec) {
+    super(spec.name(), spec.upserts());
+    this.closing = Closing.of(spec.json().get("closing"));
+    this.always = spec.flag("always");
+    this.hidden = spec.flag("counted") ? 0 : 1;
+    this.port = spec.port();
+    this.width = spec.input(0).length();
+    this.keys = spec.keys();
+    this.keySlots = spec.keySlots();
+    this.accumulators = Accumulators.of(spec.json().get("accumulators"), spec.input(0));
     StructType fields = new StructType();
     for (Accumulator accumulator : accumulators) {
       accumulator.saved = fields.length();
@@ -50,9 +57,7 @@ final class Aggregate extends Operator {
   }
 
   static Aggregate of(OperatorSpec spec) {
-    Accumulator[] accumulators = Accumulators.of(spec.json().get("accumulators"), spec.input(0));
-    Closing closing = Closing.of(spec.json().get("closing"));
-    return new Aggregate(spec.name(), spec.upserts(), spec.keys(), spec.keySlots(), accumulators, closing);
+    return new Aggregate(spec);
   }
 
   @Override
@@ -76,6 +81,19 @@ final class Aggregate extends Operator {
     }
   }
 
+  int keySlot() {
+    return keySlots[0];
+  }
+
+  int port() {
+    return port;
+  }
+
+  @Override
+  boolean seeded() {
+    return always;
+  }
+
   @Override
   boolean combines() {
     return Arrays.stream(accumulators).allMatch(Accumulator::combines);
@@ -91,9 +109,12 @@ final class Aggregate extends Operator {
       handle.registerTimer(closing.time(key, keySlots));
     }
     load(saved);
-    Object[] before = result(key);
+    Object[] before = saved == null ? null : result(key);
     while (changes.next()) {
-      add(accumulators, changes.payload(), changes.weight());
+      InternalRow payload = changes.payload();
+      if (payload != null) {
+        add(accumulators, payload, changes.weight());
+      }
     }
     Object[] after = result(key);
     save();
@@ -129,13 +150,19 @@ final class Aggregate extends Operator {
     return result == null ? Collections.emptyIterator() : List.of(new Change(row(result), 1)).iterator();
   }
 
-  /** The end of a group: the key that holds it, how long results are corrected, and whether only the last is sent. */
-  record Closing(int key, long allowed, boolean last) implements java.io.Serializable {
+  /**
+   * The end of a group: the key that holds it, how long results are corrected, and whether only the last is sent.
+   *
+   * <p>Silent: the rows are results of windows, which end there; none is late, and when no more can come, state is dropped.
+   */
+  record Closing(int key, long allowed, boolean last, boolean silent) implements java.io.Serializable {
     static Closing of(JsonNode spec) {
       if (spec == null) {
         return null;
       }
-      return new Closing(spec.get("key").asInt(), spec.get("allowed_ms").asLong(), spec.get("final").asBoolean());
+      boolean silent = spec.path("silent").asBoolean();
+      boolean last = spec.get("final").asBoolean();
+      return new Closing(spec.get("key").asInt(), spec.get("allowed_ms").asLong(), last, silent);
     }
 
     long time(InternalRow row, int[] slots) {
@@ -143,7 +170,7 @@ final class Aggregate extends Operator {
     }
 
     boolean over(InternalRow row, int[] slots, long watermark) {
-      return watermark >= time(row, slots);
+      return !silent && watermark >= time(row, slots);
     }
   }
 
@@ -159,13 +186,31 @@ final class Aggregate extends Operator {
     }
   }
 
-  /** Figures of their own, for a key that is combined before the shuffle. */
-  Accumulator[] fresh() {
+  @Override
+  Partial partial() {
     Accumulator[] figures = new Accumulator[accumulators.length];
     for (int i = 0; i < figures.length; i++) {
       figures[i] = accumulators[i].fresh();
     }
-    return figures;
+    return new Figures(figures, width);
+  }
+
+  /** Figures of their own. */
+  private record Figures(Accumulator[] figures, int width) implements Partial {
+    @Override
+    public void add(InternalRow payload, long weight) {
+      Aggregate.add(figures, payload, weight);
+    }
+
+    @Override
+    public int size() {
+      return 1;
+    }
+
+    @Override
+    public List<Change> rows() {
+      return List.of(new Change(saved(figures, width), 1));
+    }
   }
 
   static InternalRow saved(Accumulator[] figures, int width) {
@@ -185,7 +230,7 @@ final class Aggregate extends Operator {
       throw absent("a row");
     }
     InternalRow values = saved(accumulators, stateType.length());
-    if (rows() == 0) {
+    if (rows() == 0 && !always) {
       state.clear();
     } else {
       state.update(values);
@@ -193,14 +238,14 @@ final class Aggregate extends Operator {
   }
 
   private Object[] result(InternalRow key) {
-    if (rows() <= 0) {
+    if (rows() <= 0 && !always) {
       return null;
     }
     Object[] values = new Object[keys.length + accumulators.length];
     for (int i = 0; i < keys.length; i++) {
       values[i] = key.isNullAt(keySlots[i]) ? null : key.get(keySlots[i], keys[i].dataType());
     }
-    for (int i = 0; i < accumulators.length; i++) {
+    for (int i = hidden; i < accumulators.length; i++) {
       values[keys.length + i] = accumulators[i].result();
     }
     return values;

@@ -34,6 +34,7 @@ final class Changes {
     return layout.weight(current);
   }
 
+  /** NULL in a row that is only there to call the group. */
   InternalRow payload() {
     return layout.payload(current, port());
   }

@@ -26,7 +26,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
   /** After so many rows it is known whether keys repeat; where they hardly do, merging is only in the way. */
   private static final int SAMPLE = 4_096;
 
-  private static final double MOST_DISTINCT = 0.5;
+  private static final double MOST_LEFT = 0.5;
 
   private final Layout layout;
   private final Operator[] operators;
@@ -51,14 +51,16 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
     return new Table(rows);
   }
 
-  /** The figures of one key, and the payload column that they came in. */
-  private record Entry(int port, Accumulator[] figures) {}
+  /** What is left of the rows of one key, and the payload column that they came in. */
+  private record Entry(int port, Partial partial) {}
 
   private final class Table implements Iterator<InternalRow> {
     private final Iterator<InternalRow> rows;
     private final UnsafeProjection keyOf = UnsafeProjection.create(layout.keyType());
     private Map<UnsafeRow, Entry> entries = new HashMap<>();
     private Iterator<Map.Entry<UnsafeRow, Entry>> out = Collections.emptyIterator();
+    private Map.Entry<UnsafeRow, Entry> sending;
+    private Iterator<Change> left = Collections.emptyIterator();
     private InternalRow through;
     private int merged;
     private int held;
@@ -70,10 +72,15 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
 
     @Override
     public boolean hasNext() {
-      while (through == null && !out.hasNext() && (rows.hasNext() || !entries.isEmpty())) {
-        fill();
+      while (through == null && !left.hasNext() && (out.hasNext() || rows.hasNext() || !entries.isEmpty())) {
+        if (out.hasNext()) {
+          sending = out.next();
+          left = sending.getValue().partial().rows().iterator();
+        } else {
+          fill();
+        }
       }
-      return through != null || out.hasNext();
+      return through != null || left.hasNext();
     }
 
     /** Reads on until the table is full, the input ends, or a row comes that is not to be merged. */
@@ -85,7 +92,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
           through = row;
           return;
         }
-        merge((Aggregate) operator, row);
+        merge(operator, row);
       }
       if (entries.isEmpty()) {
         through = rows.next();
@@ -96,33 +103,33 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
       held = 0;
     }
 
-    private void merge(Aggregate operator, InternalRow row) {
+    private void merge(Operator operator, InternalRow row) {
       int port = layout.port(row);
       UnsafeRow key = keyOf.apply(row);
       Entry entry = entries.get(key);
       if (entry == null) {
-        entry = new Entry(port, operator.fresh());
+        entry = new Entry(port, operator.partial());
         entries.put(key.copy(), entry);
       }
-      Aggregate.add(entry.figures(), layout.payload(row, port), layout.weight(row));
+      entry.partial().add(layout.payload(row, port), layout.weight(row));
       held++;
       merged++;
       if (merged == SAMPLE) {
-        worthIt = entries.size() < SAMPLE * MOST_DISTINCT;
+        int rowsLeft = entries.values().stream().mapToInt(each -> each.partial().size()).sum();
+        worthIt = rowsLeft < SAMPLE * MOST_LEFT;
       }
     }
 
-    private InternalRow row(UnsafeRow key, Entry entry) {
+    private InternalRow row(UnsafeRow key, int port, Change change) {
       Object[] values = new Object[layout.schema.length()];
       for (int i = 0; i < layout.keys; i++) {
         values[i] = key.isNullAt(i) ? null : key.get(i, layout.schema.fields()[i].dataType());
       }
       if (layout.weight > layout.keys) {
-        values[layout.keys] = entry.port();
+        values[layout.keys] = port;
       }
-      values[layout.weight] = 1L;
-      int width = layout.payloadType(entry.port()).length();
-      values[layout.payload + entry.port()] = Aggregate.saved(entry.figures(), width);
+      values[layout.weight] = change.weight();
+      values[layout.payload + port] = change.row();
       return new GenericInternalRow(values);
     }
 
@@ -136,8 +143,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
         through = null;
         return row;
       }
-      Map.Entry<UnsafeRow, Entry> entry = out.next();
-      return row(entry.getKey(), entry.getValue());
+      return row(sending.getKey(), sending.getValue().port(), left.next());
     }
   }
 }

@@ -67,9 +67,19 @@ abstract class Operator implements Serializable {
     return Collections.emptyIterator();
   }
 
+  /** Whether its one group is called in every epoch, also if there are no rows for it. */
+  boolean seeded() {
+    return false;
+  }
+
   /** Whether inputs of the same key may be merged before the shuffle. */
   boolean combines() {
     return false;
+  }
+
+  /** Merges the inputs of one key before the shuffle. */
+  Partial partial() {
+    throw new UnsupportedOperationException(name + " does not combine");
   }
 
   IllegalStateException absent(String what) {

@@ -35,7 +35,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
       operator.interleaved = !combine;
       operator.countLate(Late.counter(routed.sparkSession(), operator.name));
     }
-    Dataset<Row> input = combine ? Combine.apply(routed, layout, operators) : routed;
+    Dataset<Row> input = Seed.apply(combine ? Combine.apply(routed, layout, operators) : routed, layout, operators);
     StructType output = Layout.outputType(operators);
     return input
         .groupBy(keyColumns(input, layout))

@@ -23,6 +23,7 @@ final class StageSpec {
           entry("aggregate", Aggregate::of),
           entry("collapse", Collapse::of),
           entry("counted_join", CountedJoin::of),
+          entry("dedup", Dedup::of),
           entry("join", Join::of),
           entry("latest", Latest::of),
           entry("top", Top::of),

@@ -1,6 +1,9 @@
 package millstream.stage;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -37,9 +40,12 @@ final class Top extends Operator {
   private final int wanted;
   private final boolean ranked;
   private final boolean appendOnly;
+  /** Which key says when a group is closed, and how long after it; NULL: never. */
+  private final Closing closing;
   /** More rows than this do not stay in the head. */
   private final int room;
 
+  private transient StatefulProcessorHandle handle;
   private transient ValueState<InternalRow> state;
   private transient MapState<InternalRow, InternalRow> all;
   private transient UnsafeProjection own;
@@ -56,6 +62,7 @@ final class Top extends Operator {
     this.wanted = spec.json().get("count").asInt();
     this.ranked = spec.flag("ranked");
     this.appendOnly = spec.flag("append_only");
+    this.closing = Closing.of(spec.json().get("closing"), spec.keySlots());
     this.room = 2 * wanted + 16;
   }
 
@@ -70,6 +77,7 @@ final class Top extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
+    this.handle = handle;
     StructType entry = Bag.weightType().add("row", rowType, false);
     StructType type =
         new StructType()
@@ -82,20 +90,64 @@ final class Top extends Operator {
     }
   }
 
+  /** The group is closed: no row of it will come or go. */
+  @Override
+  Iterator<Change> expired(InternalRow key, long at) {
+    state.clear();
+    if (!appendOnly) {
+      all.clear();
+    }
+    return Collections.emptyIterator();
+  }
+
+  private void setTimer(InternalRow key) {
+    if (!key.isNullAt(closing.slot)) {
+      handle.registerTimer(Math.floorDiv(key.getLong(closing.slot), 1000L) + closing.after);
+    }
+  }
+
+  private record Closing(int slot, long after) implements Serializable {
+    static Closing of(JsonNode spec, int[] slots) {
+      return spec == null ? null : new Closing(slots[spec.get("key").asInt()], spec.get("after_ms").asLong());
+    }
+  }
+
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
-    load(state.get());
+    InternalRow saved = state.get();
+    if (saved == null && closing != null) {
+      setTimer(key);
+    }
+    load(saved);
     List<InternalRow> before = first();
     if (appendOnly) {
       while (changes.next()) {
-        offer(changes.payload(), changes.weight());
+        held = First.offer(head, held, wanted, changes.payload(), changes.weight());
       }
     } else {
       apply(changes);
     }
     List<InternalRow> after = first();
-    save();
-    return ranked || wanted == 1 ? placeByPlace(before, after) : difference(before, after);
+    List<Change> out = ranked || wanted == 1 ? placeByPlace(before, after) : difference(before, after);
+    // Of a stream nothing but the first rows is kept: if those are the same, so is the state.
+    if (!appendOnly || !out.isEmpty()) {
+      save();
+    }
+    return out.iterator();
+  }
+
+  @Override
+  boolean combines() {
+    return appendOnly;
+  }
+
+  /** Of rows that are never taken back, a task sends on those that are among its own first ones. */
+  @Override
+  Partial partial() {
+    if (own == null) {
+      own = UnsafeProjection.create(rowType);
+    }
+    return new First(order, wanted, own);
   }
 
   private void load(InternalRow saved) {
@@ -134,17 +186,6 @@ final class Top extends Operator {
       }
     }
     return rows;
-  }
-
-  /** A row that is never taken back: it counts if it is among the first. */
-  private void offer(InternalRow row, long weight) {
-    if (held >= wanted && order.compare(row, head.lastKey()) >= 0) {
-      return;
-    }
-    put(row.copy(), head.getOrDefault(row, 0L) + weight);
-    while (held - head.lastEntry().getValue() >= wanted) {
-      held -= head.pollLastEntry().getValue();
-    }
   }
 
   private void put(InternalRow row, long count) {
@@ -232,7 +273,7 @@ final class Top extends Operator {
   }
 
   /** Each place by itself: what stands there now in place of what stood there. */
-  private Iterator<Change> placeByPlace(List<InternalRow> before, List<InternalRow> after) {
+  private List<Change> placeByPlace(List<InternalRow> before, List<InternalRow> after) {
     List<Change> out = new ArrayList<>();
     for (int i = 0; i < Math.max(before.size(), after.size()); i++) {
       InternalRow old = i < before.size() ? before.get(i) : null;
@@ -241,7 +282,7 @@ final class Top extends Operator {
         out.addAll(replaced(placed(old, i), placed(now, i)));
       }
     }
-    return out.iterator();
+    return out;
   }
 
   private InternalRow placed(InternalRow row, long place) {
@@ -249,7 +290,7 @@ final class Top extends Operator {
   }
 
   /** Both are sorted: what is only in the one has gone, what is only in the other is new. */
-  private Iterator<Change> difference(List<InternalRow> before, List<InternalRow> after) {
+  private List<Change> difference(List<InternalRow> before, List<InternalRow> after) {
     List<Change> gone = new ArrayList<>();
     List<Change> come = new ArrayList<>();
     int i = 0;
@@ -266,6 +307,6 @@ final class Top extends Operator {
       }
     }
     gone.addAll(come);
-    return gone.iterator();
+    return gone;
   }
 }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, overload
 
-from millstream.plan import build, joins, operators, top, windows
+from millstream.plan import build, joins, operators, sets, top, windows
 from millstream.plan.aggregates import Keyed
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
@@ -72,6 +72,18 @@ class Relation:
         keys = build.group(self._node, columns, named, Step("group_by", here()))
         return GroupedTable(self._job, self._node, keys)
 
+    def agg(self, **named: str) -> Table:
+        """One row of all rows, also if there are none: `agg(n="count(*)")`."""
+        return Table(self._job, build.aggregate(self._node, (), named))
+
+    def intersect(self, other: Relation, *, all: bool = False) -> Table:
+        """Rows that both have, each once, or `all`: as often as both have them."""
+        return Table(self._job, sets.intersect(self._node, self._other(other, "intersect"), all))
+
+    def except_(self, other: Relation, *, all: bool = False) -> Table:
+        """Rows that the other does not have, each once, or `all`: as often as this one has more of them."""
+        return Table(self._job, sets.except_(self._node, self._other(other, "except_"), all))
+
     def top(self, n: int, by: str, per: str | tuple[str, ...] = (), *, rank: str | None = None) -> Table:
         """The first n rows in an order, of all or of each group: `top(3, by="price DESC, at", per="auction")`.
 
@@ -125,6 +137,30 @@ class Stream(Relation):
         """
         return WindowedStream(self._job, windows.windowed(self._node, window, allowed_lateness))
 
+    @overload
+    def dedup(self, *keys: str, keep: str = ..., by: str | None = ..., within: None = ...) -> Table: ...
+
+    @overload
+    def dedup(self, *keys: str, within: str) -> Stream: ...
+
+    def dedup(
+        self, *keys: str, keep: str = "first", by: str | None = None, within: str | None = None
+    ) -> Stream | Table:
+        """One row of those that agree in some columns, the first or the last by time: `dedup("id", keep="last")`.
+
+        `by`: what the time is, if not the event time. `within`: a stream again; a row is dropped if one that agrees
+        with it was let through and is no further away in event time: `dedup("id", within="1 hour")`.
+        """
+        if within is None:
+            return super().dedup(*keys, keep=keep, by=by)
+        if keep != "first" or by is not None:
+            raise Step("dedup", here()).error("MS-TOP-003", "has keep= or by= beside within=.", hint="leave them out")
+        return Stream(self._job, top.dedup_within(self._node, keys, within))
+
+    def distinct(self) -> Stream:
+        """Each row once."""
+        return Stream(self._job, sets.distinct(self._node))
+
     def to_table(self, key: str | tuple[str, ...], *, delete: str | None = None, by: str | None = None) -> Table:
         """The latest row of each key: `changes.to_table("id", delete="op = 'delete'", by="at")`.
 
@@ -146,6 +182,14 @@ class Table(Relation):
 
     def union(self, *others: Relation) -> Table:
         return Table(self._job, build.union((self._node, *(self._other(other, "union") for other in others))))
+
+    def distinct(self) -> Table:
+        """Each row once."""
+        return Table(self._job, sets.distinct(self._node))
+
+    def changes(self, *, op: str = "op") -> Stream:
+        """Every change as a fact: a row with a column that says insert or delete."""
+        return Stream(self._job, build.changes(self._node, op))
 
     def join(
         self, other: Relation, on: str, how: str = "inner", *, ttl: str | None = None, broadcast: bool = False
@@ -172,13 +216,20 @@ def joined(left: Relation, right: Relation, on: str, how: str, ttl: str | None, 
 class GroupedTable:
     """Rows in groups; `agg` says what is wanted of each."""
 
-    def __init__(self, job: Job, node: Node, keys: tuple[Keyed, ...]) -> None:
+    def __init__(self, job: Job, node: Node, keys: tuple[Keyed, ...], condition: str | None = None) -> None:
         self._job = job
         self._node = node
         self._keys = keys
+        self._condition = condition
+
+    def having(self, condition: str) -> Self:
+        """Only the groups that meet a condition: `group_by("host").having("count(*) > 3").agg(cpu="avg(cpu)")`."""
+        return type(self)(self._job, self._node, self._keys, condition)
 
     def agg(self, **named: str) -> Table:
         """One row per group: `agg(n="count(*)", cpu="avg(cpu)")`."""
+        if self._condition is not None:
+            return Table(self._job, build.having(self._node, self._keys, named, self._condition))
         return Table(self._job, build.aggregate(self._node, self._keys, named))
 
 

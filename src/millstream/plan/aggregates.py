@@ -142,6 +142,8 @@ class Closing:
     end: str
     allowed_ms: int
     final: bool = False
+    size_ms: int | None = None
+    """How long groups last, if all do equally long."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def refuse_ungrouped(tree: exp.Expr, keys: tuple[Keyed, ...], step: Step) -> Non
             raise step.error(
                 "MS-AGG-001",
                 f"uses {column.name} outside an aggregate, and does not group by it.",
-                found="grouped by: " + ", ".join(key.name for key in keys),
+                found="grouped by: " + (", ".join(key.name for key in keys) or "nothing"),
                 hint=f"add {column.name} to group_by(), or use min({column.name})",
             )
     if tree.find(exp.AggFunc) is None:

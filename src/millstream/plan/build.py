@@ -24,6 +24,7 @@ RAW = tuple(
         ("timestamp", "TIMESTAMP"),
     )
 )
+HAVING = "_having"
 TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_LTZ")
 
 
@@ -175,8 +176,17 @@ def explode(input: Node, array: str, name: str) -> nodes.Explode:
     return nodes.Explode(None, step.at, input, scalar(array, input.columns, step), name)
 
 
-def union(parts: tuple[Node, ...]) -> nodes.Union:
-    step = Step("union", here())
+def changes(input: Node, op: str) -> nodes.Changes:
+    step = Step("changes", here())
+    if not op.isidentifier() or op.startswith("_") or any(same(column.name, op) for column in input.columns):
+        raise step.error(
+            "MS-PLAN-004", f"cannot call a column {op}.", found=labels(input.columns), hint='changes(op="change")'
+        )
+    return nodes.Changes(None, step.at, input, op)
+
+
+def union(parts: tuple[Node, ...], call: str = "union") -> nodes.Union:
+    step = Step(call, here())
     names = tuple(column.name for column in parts[0].columns)
     for part in parts:
         if sorted(column.name.lower() for column in part.columns) != sorted(name.lower() for name in names):
@@ -197,7 +207,7 @@ def group(input: Node, plain: tuple[str, ...], named: dict[str, str], step: Step
         chosen += selected(sql, input.columns, step)
     chosen += [Keyed(name, scalar(sql, input.columns, step)) for name, sql in named.items()]
     if not chosen:
-        raise step.error("MS-AGG-005", "groups by nothing.", hint="name at least one column")
+        raise step.error("MS-AGG-005", "groups by nothing.", hint="name at least one column, or use agg(…) by itself")
     return distinct_names(chosen, step)
 
 
@@ -212,8 +222,16 @@ def aggregate(
         aggregates.refuse_order(tree, step)
     bound = {name: bind(tree, input.columns, step) for name, tree in trees.items()}
     figures, results = aggregates.split(bound, keys, step)
-    distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items())], step)
+    distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items() if name != HAVING)], step)
     return operators.Aggregate(None, step.at, input, keys, figures, results, closing)
+
+
+def having(input: Node, keys: tuple[Keyed, ...], named: dict[str, str], condition: str) -> nodes.Project:
+    """An aggregate with the condition as one more result, which decides and is then left out."""
+    made = aggregate(input, keys, {**named, HAVING: condition})
+    kept = nodes.Filter(None, made.at, made, Expr(field(HAVING)))
+    names = (name for name in made.carries if name != HAVING)
+    return nodes.Project(None, made.at, kept, tuple(Keyed(name, Expr(field(name))) for name in names))
 
 
 def sink(input: Node, options: SinkOptions, mode: WriteMode | None, name: str | None) -> nodes.Sink:

@@ -5,8 +5,20 @@ from __future__ import annotations
 from millstream.plan.aggregates import Figure
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node, walk
-from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project, Sink, Source, Union
-from millstream.plan.operators import COPY, Aggregate, Collapse, Join, Latest, Ordering, Sessions, Top
+from millstream.plan.nodes import (
+    Alias,
+    Changes,
+    DeadLetters,
+    Declared,
+    Explode,
+    Filter,
+    Keep,
+    Project,
+    Sink,
+    Source,
+    Union,
+)
+from millstream.plan.operators import COPY, Aggregate, Collapse, Dedup, Join, Latest, Ordering, Sessions, Top
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -52,6 +64,8 @@ def describe(node: Node) -> str:
             return f"where {node.condition.shown}"
         case Explode():
             return f"explode {node.array.shown} as {node.element}"
+        case Changes():
+            return f"changes as {node.op}"
         case Union():
             return "union"
         case Latest():
@@ -63,11 +77,15 @@ def describe(node: Node) -> str:
             by_keys = f"by {keys}, " if keys else ""
             return f"sessions {node.name}: {by_keys}gap {node.gap_ms} ms; {results(node)}; {ends(node)}"
         case Aggregate():
-            keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys)
+            keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys) or "nothing"
+            if not node.results:
+                return f"distinct {node.name}: {keys}; {'append' if node.append_only else 'changelog'}"
             return f"aggregate {node.name}: by {keys}; {results(node)}; {ends(node)}"
         case Top():
             per = f" per {', '.join(node.per)}" if node.per else ""
             return f"top {node.name}: {node.count}{per}, by {', '.join(map(ordered, node.order))}; changelog"
+        case Dedup():
+            return f"dedup {node.name}: by {', '.join(node.by)}, within {node.within_ms} ms; append"
         case Join():
             on = " AND ".join(f"{left} = {right}" for left, right in pairs(node))
             residual = f", where {node.residual.shown}" if node.residual else ""

@@ -130,6 +130,11 @@ class Stateful(Node):
     prunes = False
     """Whether its inputs are cut down to the fields that are read: the others would only fill its state."""
 
+    @property
+    def drops_late(self) -> bool:
+        """Whether rows may come too late for it: those are counted."""
+        return False
+
 
 def said(part: object) -> object:
     """A node stands in another's content by its name: what was named shields those below from changes above."""

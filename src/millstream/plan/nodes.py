@@ -134,6 +134,32 @@ class Explode(Unary):
 
 
 @dataclass(frozen=True, eq=False)
+class Changes(Unary):
+    """A table's changes as facts: what was done to each row, insert or delete, is a column of it."""
+
+    op: str
+
+    @cached_property
+    def columns(self) -> Columns:
+        return (*plain([self.op]), *self.input.columns)
+
+    @cached_property
+    def append_only(self) -> bool:
+        return True
+
+    @cached_property
+    def key(self) -> Key | None:
+        return None
+
+    @cached_property
+    def event_time(self) -> str | None:
+        return None
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [needed - {self.op}]
+
+
+@dataclass(frozen=True, eq=False)
 class Union(Node):
     parts: tuple[Node, ...]
 

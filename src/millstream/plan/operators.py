@@ -62,7 +62,8 @@ class Aggregate(Stateful, Unary):
 
     @cached_property
     def append_only(self) -> bool:
-        return self.closing is not None and self.closing.final
+        """Results are sent once; or there is nothing in them that could change."""
+        return self.closing.final if self.closing is not None else not self.results and self.input.append_only
 
     @cached_property
     def key(self) -> Key | None:
@@ -71,6 +72,10 @@ class Aggregate(Stateful, Unary):
     @cached_property
     def event_time(self) -> str | None:
         return None
+
+    @property
+    def drops_late(self) -> bool:
+        return self.closing is not None
 
     def reads(self, needed: set[str]) -> list[set[str]]:
         keys = [part.expr.fields for part in self.keys]
@@ -132,6 +137,26 @@ class Top(Stateful, Unary):
 
 
 @dataclass(frozen=True, eq=False)
+class Dedup(Stateful, Unary):
+    """A stream without the rows that agree with one shortly before them, by event time."""
+
+    by: Key
+    within_ms: int
+
+    @cached_property
+    def key(self) -> Key | None:
+        return None
+
+    @property
+    def drops_late(self) -> bool:
+        return True
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        """All fields: each may settle which of two rows of the same time is kept."""
+        return [set(self.input.carries)]
+
+
+@dataclass(frozen=True, eq=False)
 class Join(Stateful):
     """Rows that agree on `on` (pairs of expressions) and meet `residual`; `how`: what becomes of the others.
 
@@ -182,6 +207,10 @@ class Join(Stateful):
             return None
         left, right = self.carried
         return right[self.within.right] if self.how == "right" else left[self.within.left]
+
+    @property
+    def drops_late(self) -> bool:
+        return self.within is not None
 
     @property
     def lags(self) -> tuple[int, int]:

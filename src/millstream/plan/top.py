@@ -10,8 +10,9 @@ from millstream.plan import nodes
 from millstream.plan.columns import Columns
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import DIALECT, Expr, bind, field, first_line, refuse_aggregates, resolve, scalar
+from millstream.plan.modes import milliseconds
 from millstream.plan.node import Key, Node
-from millstream.plan.operators import Ordering, Top
+from millstream.plan.operators import Dedup, Ordering, Top
 
 
 def top(input: Node, count: int, by: str, per: tuple[str, ...], rank: str | None) -> Top:
@@ -57,6 +58,15 @@ def dedup(input: Node, keys: tuple[str, ...], keep: str, by: str | None) -> Top:
         raise step.error("MS-TOP-002", "has no columns to tell doubles by.", hint='for example dedup("id")')
     order = Ordering(time(input, by, step), keep == "last", keep == "first")
     return Top(None, step.at, input, 1, (order,), fields(keys, input.columns, step))
+
+
+def dedup_within(input: Node, keys: tuple[str, ...], within: str) -> Dedup:
+    """The first row of a key, and the next one that is later by more than that."""
+    step = Step("dedup", here())
+    if not keys:
+        raise step.error("MS-TOP-002", "has no columns to tell doubles by.", hint='for example dedup("id")')
+    time(input, None, step)
+    return Dedup(None, step.at, input, fields(keys, input.columns, step), milliseconds(within))
 
 
 def time(input: Node, by: str | None, step: Step) -> Expr:

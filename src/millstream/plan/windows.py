@@ -90,7 +90,8 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     named = [Keyed(START, Expr(f"timestamp_micros({start})")), Keyed(END, Expr(f"timestamp_micros({end})"))]
     chosen = [build.carried(column) for column in node.columns if column.name not in (START, END)]
     placed = nodes.Project(None, step.at, timed, build.distinct_names([*chosen, *named], step))
-    return Windowed(placed, window, Closing(END, milliseconds(allowed_lateness) + (node.lag or 0)))
+    size = window.size_ms if isinstance(window, Regular) else None
+    return Windowed(placed, window, Closing(END, milliseconds(allowed_lateness) + (node.lag or 0), size_ms=size))
 
 
 def time_of(node: Node, step: Step) -> str:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.modes import Batch, Mode, RealTime
-from millstream.plan.operators import Aggregate, Join
+from millstream.plan.node import Stateful
 from millstream.plan.restarts import Restarts
-from millstream.planner.stages import JobPlan, Operator
+from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, stage
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained, transient
@@ -126,11 +126,11 @@ class Run:
         return {name: self._query.skipped(name) for name in sources} if self._query else {}
 
     def late(self) -> dict[str, int]:
-        """For each step with windows or times, how many rows came too late to be counted in so far."""
+        """For each step that drops late rows, how many came too late so far."""
         if self._query is None:
             return {}
-        steps = [op for stage in self._plan.stages for op in stage.operators if leaves_out(op)]
-        return {step.name: self._query.late(step.name) for step in steps}
+        steps = [op for stage in self._plan.stages for op in stage.operators if isinstance(op, Stateful)]
+        return {step.name: self._query.late(step.name) for step in steps if step.drops_late}
 
     def poll(self, seconds: float) -> bool:
         """Waits so long for the end; whether it came. A failure that the job is not started again from is raised."""
@@ -210,13 +210,6 @@ class Run:
             self._query.stop()
         self._close()
         self._life.move(State.STOPPED)
-
-
-def leaves_out(operator: Operator) -> bool:
-    """Whether rows can come too late for it."""
-    if isinstance(operator, Join):
-        return operator.within is not None
-    return isinstance(operator, Aggregate) and operator.closing is not None
 
 
 def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:

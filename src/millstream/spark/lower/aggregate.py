@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from millstream.plan.aggregates import Closing, Figure
+from millstream.plan.closing import closes as closed_after
 from millstream.plan.expressions import Expr, field
 from millstream.plan.operators import Aggregate
 from millstream.spark.lower.figures import figures
@@ -14,7 +15,8 @@ from millstream.spark.lower.types import types_of
 
 
 def shapes(node: Aggregate, rows: Frames) -> tuple[Shape, ...]:
-    keys = tuple(part.expr.sql for part in node.keys)
+    """All rows are one group where there is no key."""
+    keys = tuple(part.expr.sql for part in node.keys) or ("0",)
     payload = tuple(sql for part in figures(node, rows[0]).accumulators for sql in part.payload)
     types = types_of(rows[0], [*keys, *payload])
     named = tuple((f"p{i}", sql) for i, sql in enumerate(payload))
@@ -33,7 +35,12 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
 
 def spec(node: Aggregate, rows: Frames) -> dict[str, object]:
     closing = {} if node.closing is None else {"closing": closes(node, node.closing), **timely(node)}
-    return {"kind": "aggregate", "accumulators": listed(node, rows), **closing}
+    after = closed_after(node) if node.closing is None else None
+    if after is not None:
+        closing = {"closing": {"key": after[0], "allowed_ms": after[1], "final": False, "silent": True}}
+    always = {} if node.keys else {"always": True}
+    counted = {"counted": any("a0" in Expr(sql).fields for sql in figures(node, rows[0]).results)}
+    return {"kind": "aggregate", "accumulators": listed(node, rows), **counted, **closing, **always}
 
 
 def listed(node: Aggregate, rows: Frames) -> list[dict[str, object]]:
@@ -59,6 +66,8 @@ def closes(node: Aggregate, closing: Closing) -> dict[str, object]:
 
 def batch(node: Aggregate, rows: Frames) -> DataFrame:
     """Plain SQL."""
+    if not node.figures:
+        return rows[0].selectExpr(*(f"{part.expr.sql} AS {field(part.name)}" for part in node.keys)).distinct()
     calls = {f"f{i}": call(part) for i, part in enumerate(node.figures)}
     keyed = rows[0].groupBy(*(expr(part.expr.sql).alias(f"k{i}") for i, part in enumerate(node.keys)))
     found = keyed.agg(*(expr(sql).alias(name) for name, sql in calls.items()))

@@ -6,7 +6,10 @@ from pyspark.sql import DataFrame
 
 from millstream.plan.expressions import field
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project
+from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project
+
+OP = "CASE WHEN `_w` > 0 THEN 'insert' ELSE 'delete' END"
+"""What a weight does to a row."""
 
 HIDDEN = ("_w", "_deleted", "_order", "_bad")
 """Columns that are Millstream's and ride along."""
@@ -25,6 +28,8 @@ def step(frame: DataFrame, node: Node) -> DataFrame:
             return frame.where(node.condition.sql)
         case Explode():
             return frame.selectExpr("*", f"explode({node.array.sql}) AS {field(node.element)}")
+        case Changes():
+            return frame.selectExpr("abs(`_w`) AS `_w`", f"{OP} AS {field(node.op)}", *map(field, node.input.carries))
         case Keep():
             return frame.selectExpr(*hidden(frame), *(field(name) for name in node.carries))
         case DeadLetters():

@@ -6,6 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType
 
 from millstream.plan.expressions import field
+from millstream.plan.node import Key, Node
+from millstream.plan.nodes import Alias, Changes, Declared, Filter
 from millstream.planner.stages import Pass
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, whole_row
 from millstream.spark.lower.types import types_of
@@ -17,10 +19,18 @@ BUCKETS = 64
 def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:
     """Rows of one key take the same way, so that a retraction cannot overtake its row, nor an update its old form."""
     fields = [field(name) for name in operator.node.carries]
-    same = [field(name) for name in operator.node.key or ()] or fields
-    key = f"pmod(hash({', '.join(same)}), {BUCKETS})"
+    by = together(operator.node)
+    same = fields if by is None else [field(name) for name in by]
+    key = f"pmod(hash({', '.join(same)}), {BUCKETS})" if same else "0"
     payload = tuple((name, field(name)) for name in operator.node.carries)
     return (Shape((key,), (IntegerType(),), payload, tuple(types_of(rows[0], fields))),)
+
+
+def together(node: Node) -> Key | None:
+    """What tells rows apart whose changes stay in their order: those of a table that are facts now, too."""
+    while isinstance(node, Alias | Declared | Filter):
+        node = node.input
+    return node.input.key if isinstance(node, Changes) else node.key
 
 
 def unpack(operator: Pass, rows: Frames, struct: str) -> Unpacked:

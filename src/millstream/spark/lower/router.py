@@ -17,8 +17,8 @@ from pyspark.sql.types import DataType
 
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project
-from millstream.spark.lower.frames import hidden, steps
+from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project
+from millstream.spark.lower.frames import OP, hidden, steps
 from millstream.spark.lower.ports import Unpacked
 from millstream.spark.lower.types import cast
 
@@ -155,6 +155,9 @@ class FanOut:
         weight = [("_w", f"`{name}`.`_w`")]
         if isinstance(node, Project):
             return weight + [(part.name, part.expr.over(place)) for part in node.exprs]
+        if isinstance(node, Changes):
+            changed = [("_w", f"abs(`{name}`.`_w`)"), (node.op, Expr(OP).over(place))]
+            return changed + [(part, place(part)) for part in node.input.carries]
         if isinstance(node, DeadLetters):
             return weight + [(part, f"`{name}`.`_bad`.{field(part)}") for part in node.carries]
         assert isinstance(node, Keep)

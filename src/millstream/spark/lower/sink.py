@@ -11,9 +11,11 @@ from millstream.errors import MillstreamError
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Sink
 from millstream.planner.stages import Route
+from millstream.spark.lower.frames import OP
 from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
 from millstream.spark.lower.stage import Output
 from millstream.spark.lower.types import types_of
+from millstream.spark.lower.unions import lanes
 
 Whole = dict[int, DataType]
 """By sink, the type of the whole rows that it is handed."""
@@ -27,23 +29,24 @@ def lower_sinks(sinks: tuple[Sink, ...], routes: tuple[Route, ...], upstream: li
     A sink of rows, which is alone, gets its columns and `_w`.
     """
     written: DataFrame | None = None
-    whole = whole_rows(sinks, routes, upstream)
+    walked = lanes(routes, upstream)
+    whole = whole_rows(sinks, walked, upstream)
     for output in upstream:
-        lanes = [lane(sinks, part, output, whole) for part in routes if part.producer in output.producers]
-        if lanes:
-            rows = route(output.frame, lanes)
+        own = [lane(sinks, part, walked, whole) for part in routes if part.producer in output.producers]
+        if own:
+            rows = route(output.frame, own)
             written = rows if written is None else written.unionByName(rows)
     assert written is not None
     return written
 
 
-def whole_rows(sinks: tuple[Sink, ...], routes: tuple[Route, ...], upstream: list[Output]) -> Whole:
+def whole_rows(sinks: tuple[Sink, ...], walked: dict[Route, Lane], upstream: list[Output]) -> Whole:
     found: Whole = {}
-    for part in routes:
+    for part, way in walked.items():
         assert isinstance(part.to, Sink)
         if part.to.options.format == "parquet":
             output = next(output for output in upstream if part.producer in output.producers)
-            found[sinks.index(part.to)] = whole_type(part.to, rows_of(output.frame, output.lane(part)))
+            found[sinks.index(part.to)] = whole_type(part.to, rows_of(output.frame, way))
     return found
 
 
@@ -52,9 +55,9 @@ def whole_type(sink: Sink, rows: DataFrame) -> DataType:
     return types_of(rows, [named_struct(columns(sink))])[0]
 
 
-def lane(sinks: tuple[Sink, ...], part: Route, output: Output, whole: Whole) -> Lane:
+def lane(sinks: tuple[Sink, ...], part: Route, walked: dict[Route, Lane], whole: Whole) -> Lane:
     assert isinstance(part.to, Sink)
-    return replace(output.lane(part), cells=cells(part.to, sinks.index(part.to), whole))
+    return replace(walked[part], cells=cells(part.to, sinks.index(part.to), whole))
 
 
 def cells(sink: Sink, tag: int, whole: Whole) -> tuple[Cell, ...]:
@@ -88,7 +91,7 @@ def columns(sink: Sink) -> list[tuple[str, str]]:
     """What is written of a row: the name and SQL of each column."""
     apart = {name.lower() for name in sink.options.partition_by}
     chosen = [(part.name, field(part.field)) for part in sink.columns if part.name.lower() not in apart]
-    op = [("op", "CASE WHEN `_w` > 0 THEN 'insert' ELSE 'delete' END")] if sink.mode == "changelog" else []
+    op = [("op", OP)] if sink.mode == "changelog" else []
     return [*op, *chosen]
 
 
@@ -115,6 +118,8 @@ def record_key(sink: Sink) -> str:
         for column in sink.columns
         if column.name.lower() in wanted or column.field.lower() in wanted
     ]
+    if not chosen and sink.mode == "upsert":
+        return "'{}'"
     return to_json(chosen) if chosen else "NULL"
 
 

@@ -13,6 +13,7 @@ from millstream.spark.lower.operators import LOWERINGS
 from millstream.spark.lower.ports import Frames, Shape, Unpacked
 from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
 from millstream.spark.lower.types import as_key, sql_type, untimed
+from millstream.spark.lower.unions import lanes
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ def lower_stage(plan: JobPlan, stage: Stage, upstream: list[Output], spark: Spar
     layout = Layout(stage, shapes)
     routed: DataFrame | None = None
     for output in upstream:
-        lanes = [layout.lane(route_, output) for route_ in stage.routes if route_.producer in output.producers]
-        if lanes:
-            part = route(output.frame, lanes)
+        own = [layout.lane(route_) for route_ in stage.routes if route_.producer in output.producers]
+        if own:
+            part = route(output.frame, own)
             routed = part if routed is None else routed.unionByName(part)
     assert routed is not None
     specs = [{**part, "upserts": plan.upserted(op)} for op, part in layout.spec()]
@@ -60,12 +61,13 @@ class Shapes:
     """For each operator: the rows that come in, by themselves, and what it needs of them."""
 
     def __init__(self, stage: Stage, upstream: list[Output]) -> None:
+        self.lanes = lanes(stage.routes, upstream)
         self.rows: dict[Port, DataFrame] = {}
         for route_ in stage.routes:
             assert isinstance(route_.to, Port)
             if route_.to not in self.rows:
                 output = next(output for output in upstream if route_.producer in output.producers)
-                self.rows[route_.to] = rows_of(output.frame, output.lane(route_))
+                self.rows[route_.to] = rows_of(output.frame, self.lanes[route_])
         self.ports: dict[Port, Shape] = {}
         for operator in stage.operators:
             for side, shape in enumerate(self.shapes(operator)):
@@ -110,10 +112,10 @@ class Layout:
     def tagged(self) -> bool:
         return len(self.stage.operators) > 1
 
-    def lane(self, route_: Route, output: Output) -> Lane:
+    def lane(self, route_: Route) -> Lane:
         assert isinstance(route_.to, Port)
         shape = self.shapes.ports[route_.to]
-        return replace(output.lane(route_), cells=tuple(self.cells(route_.to)), condition=shape.condition)
+        return replace(self.shapes.lanes[route_], cells=tuple(self.cells(route_.to)), condition=shape.condition)
 
     def cells(self, port: Port) -> list[Cell]:
         shape = self.shapes.ports[port]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
+from millstream.plan.closing import closes
 from millstream.plan.expressions import field
 from millstream.plan.nodes import is_field
 from millstream.plan.operators import Ordering, Top
@@ -35,6 +36,7 @@ def unpack(node: Top, rows: Frames, struct: str) -> Unpacked:
 def spec(node: Top, rows: Frames) -> dict[str, object]:
     places = list(node.input.carries)
     extra = computed(node)
+    after = closes(node)
     order = []
     for part in node.order:
         own = is_field(part.expr)
@@ -47,6 +49,7 @@ def spec(node: Top, rows: Frames) -> dict[str, object]:
         "fields": len(places),
         "ranked": node.rank is not None,
         "append_only": node.input.append_only,
+        **({} if after is None else {"closing": {"key": after[0], "after_ms": after[1]}}),
     }
 
 

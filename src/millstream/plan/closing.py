@@ -1,0 +1,57 @@
+"""When rows are closed: those of a window never change again once the watermark has passed its end.
+
+An operator that groups the results of windows by window may then drop what it keeps, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from millstream.plan.aggregates import END, START, Keyed
+from millstream.plan.node import Node
+from millstream.plan.nodes import Alias, Changes, Declared, Explode, Filter, Keep, Project, is_field
+from millstream.plan.operators import Aggregate, Collapse, Top
+
+Ends = Mapping[str, int]
+"""Fields with a time, and how many milliseconds after it the row is closed."""
+
+
+def ends(node: Node) -> Ends:
+    match node:
+        case Alias() | Changes() | Collapse() | Declared() | Explode() | Filter() | Top():
+            return ends(node.inputs[0])
+        case Keep():
+            return {name: after for name, after in ends(node.input).items() if name in node.kept}
+        case Project():
+            return renamed(node.exprs, ends(node.input))
+        case Aggregate() if node.closing is not None:
+            return window(node)
+        case Aggregate():
+            return renamed(node.keys, ends(node.input))
+        case _:
+            return {}
+
+
+def window(node: Aggregate) -> Ends:
+    assert node.closing is not None
+    found = {END: node.closing.allowed_ms}
+    if node.closing.size_ms is not None:
+        found[START] = node.closing.size_ms + node.closing.allowed_ms
+    return found
+
+
+def renamed(exprs: tuple[Keyed, ...], before: Ends) -> Ends:
+    """What goes through unchanged, under its new name."""
+    carried = [(part.name, next(iter(part.expr.fields))) for part in exprs if is_field(part.expr)]
+    return {new: before[old] for new, old in carried if old in before}
+
+
+def closes(node: Aggregate | Top) -> tuple[int, int] | None:
+    """Which key of an operator says when a group is closed, and how many milliseconds after that it is."""
+    known = ends(node.input)
+    keys = node.per if isinstance(node, Top) else tuple(plain_field(part) for part in node.keys)
+    return next(((i, known[name]) for i, name in enumerate(keys) if name in known), None)
+
+
+def plain_field(part: Keyed) -> str:
+    return next(iter(part.expr.fields)) if is_field(part.expr) else ""

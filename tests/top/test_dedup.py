@@ -1,0 +1,59 @@
+"""Time is data: rows, epoch by epoch, and which of them are let through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import millstream as ms
+from millstream import journal
+from millstream.testing import Watermark
+
+if TYPE_CHECKING:
+    from millstream.testing import Runner
+
+
+def at(minute: int) -> str:
+    return f"2026-01-01T{minute // 60:02d}:{minute % 60:02d}:00Z"
+
+
+def job(lateness: str = "5 minutes") -> ms.Job:
+    job = ms.Job("clicks")
+    clicks = job.stream(journal.source("clicks"), schema="id INT, at TIMESTAMP", time="at", lateness=lateness)
+    clicks.dedup("id", within="10 minutes").to(journal.sink("once"))
+    return job
+
+
+def rows(*minutes: int, id: int = 1) -> list[dict[str, Any]]:
+    return [{"id": id, "at": at(minute)} for minute in minutes]
+
+
+def minutes(epochs: list[list[dict[str, Any]]]) -> list[list[int]]:
+    times = [[row["at"] for row in epoch] for epoch in epochs]
+    return [[int(text[11:13]) * 60 + int(text[14:16]) for text in epoch] for epoch in times]
+
+
+def test_doubles_are_dropped_whichever_comes_first(millstream: Runner) -> None:
+    told = [rows(20, 30, 31, 25), rows(20), rows(12, 9), rows(41, 42), [*rows(30, id=2), *rows(30, id=2)]]
+    result = millstream.run(job("1 hour"), {"clicks": told})
+    # 30 is within ten minutes of 20, and so is 12; 9 is not. 31 was let through, so that 41 is a double and 42 not.
+    assert minutes(result["once"].epochs) == [[20, 31], [], [9], [42], [30]]
+
+
+def test_one_row_of_several_in_an_epoch_is_the_first_by_time(millstream: Runner) -> None:
+    result = millstream.run(job(), {"clicks": [rows(9, 8, 7, 7), rows(18)]})
+    assert minutes(result["once"].epochs) == [[7], [18]]
+
+
+def test_rows_too_late_to_be_judged_are_counted(millstream: Runner) -> None:
+    told = [rows(60), [Watermark(at(60))], rows(51, id=2), rows(50, id=3), rows(52)]
+    result = millstream.run(job(), {"clicks": told})
+    assert minutes(result["once"].epochs) == [[60], [], [51], [], []]
+    assert sum(result.late.values()) == 1
+
+
+def test_what_is_forgotten_was_too_late_to_matter(millstream: Runner) -> None:
+    """When the watermark is twice as far, a row of the old time is late and a new one is let through."""
+    told = [rows(60), [Watermark(at(80))], rows(61), rows(90)]
+    result = millstream.run(job(), {"clicks": told})
+    assert minutes(result["once"].epochs) == [[60], [], [], [90]]
+    assert sum(result.late.values()) == 1
