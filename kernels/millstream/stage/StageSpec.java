@@ -22,6 +22,7 @@ final class StageSpec {
           entry("aggregate", Aggregate::of),
           entry("collapse", Collapse::of),
           entry("join", Join::of),
+          entry("late", LateRows::of),
           entry("latest", Latest::of),
           entry("top", Top::of),
           entry("pass", PassThrough::of),

@@ -116,7 +116,7 @@ class Stream(Relation):
         """Rows by stretches of time: `window(ms.tumbling("1 minute"))`.
 
         Results are corrected until the watermark has passed a window's end by `allowed_lateness`. What comes later is
-        not counted in, but counted: `run.late()`.
+        not counted in, but counted: `run.late()`, and given by `late()`.
         """
         return WindowedStream(self._job, windows.windowed(self._node, window, allowed_lateness))
 
@@ -190,6 +190,10 @@ class WindowedStream:
 
     def agg(self, **named: str) -> WindowedTable:
         return WindowedGroups(self._job, self._rows, ()).agg(**named)
+
+    def late(self) -> Stream:
+        """The rows that come when their window is closed, whole, each with `window_start` and `window_end`."""
+        return Stream(self._job, operators.LateRows(None, here(), self._rows.node, self._rows.closing))
 
 
 class WindowedGroups:

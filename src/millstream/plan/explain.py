@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from millstream.plan.aggregates import Figure
+from millstream.plan.aggregates import Closing, Figure
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project, Sink, Source, Union
-from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Ordering, Sessions, Top
+from millstream.plan.operators import Aggregate, Collapse, Join, LateRows, Latest, Ordering, Sessions, Top
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -68,6 +68,8 @@ def describe(node: Node) -> str:
         case Top():
             per = f" per {', '.join(node.per)}" if node.per else ""
             return f"top {node.name}: {node.count}{per}, by {', '.join(map(ordered, node.order))}; changelog"
+        case LateRows():
+            return f"late {node.name}: rows after {node.closing.end}{longer(node.closing)}; append"
         case Join():
             on = " AND ".join(f"{left} = {right}" for left, right in pairs(node))
             residual = f", where {node.residual.shown}" if node.residual else ""
@@ -101,6 +103,10 @@ def ends(node: Aggregate) -> str:
         return "changelog"
     late = f", corrected for {node.closing.allowed_ms} ms more" if node.closing.allowed_ms else ""
     return f"{'once per window' if node.closing.final else 'changelog'}{late}, state until {node.closing.end}"
+
+
+def longer(closing: Closing) -> str:
+    return f" + {closing.allowed_ms} ms" if closing.allowed_ms else ""
 
 
 def figure(part: Figure) -> str:

@@ -125,6 +125,26 @@ class Top(Stateful, Unary):
 
 
 @dataclass(frozen=True, eq=False)
+class LateRows(Stateful, Unary):
+    """The rows that come when their window is closed."""
+
+    closing: Closing
+
+    prunes = True
+
+    @cached_property
+    def key(self) -> Key | None:
+        return None
+
+    @cached_property
+    def event_time(self) -> str | None:
+        return None
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [needed | {self.closing.end}]
+
+
+@dataclass(frozen=True, eq=False)
 class Join(Stateful):
     """Rows that agree on `on` (pairs of expressions) and meet `residual`."""
 
