@@ -5,7 +5,7 @@ from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream,
 from millstream.errors import Location, MillstreamError
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, processing_time, real_time
 from millstream.plan.restarts import exponential_delay, failure_rate, fixed_delay, no_restart
-from millstream.plan.windows import hopping, session, tumbling
+from millstream.plan.windows import hopping, session, sliding, tumbling
 
 __all__ = [
     "GroupedTable",
@@ -28,6 +28,7 @@ __all__ = [
     "processing_time",
     "real_time",
     "session",
+    "sliding",
     "tumbling",
 ]
 __version__ = "0.1.0"

@@ -21,6 +21,17 @@ def windows(job: ms.Job, topics: Topics) -> None:
     ).to(topics.sink("hopping"))
 
 
+@job(facts=200)
+def sliding(job: ms.Job, topics: Topics) -> None:
+    """Rows leave as the watermark moves on, a few days behind, and with it every result changes again."""
+    timed = job.stream(topics.source("facts"), schema=FACTS, time="at", lateness="5 days")
+    weeks = timed.window(ms.sliding("10 days"))
+    figures = {"n": "count(*)", "v": "sum(v)", "d": "avg(d)", "low": "min(v)", "top": "max(s)", "last": "max(at)"}
+    weeks.group_by("c", "k").agg(**figures).to(topics.sink("by_key"))
+    days = timed.window(ms.sliding("9 days")).group_by("l").agg(n="count(*)", e="sum(e)", first="min(at)")
+    days.to(topics.sink("changes", changelog=True))
+
+
 @job(facts=150, more=80)
 def sessions(job: ms.Job, topics: Topics) -> None:
     """Rows come in any order, so that sessions grow at both ends and are joined all the time; the other source's

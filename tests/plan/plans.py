@@ -188,6 +188,8 @@ def windows(job: ms.Job) -> None:
     rows.window(ms.tumbling("1 hour"), allowed_lateness="1 minute").late().select("liker", "window_end").to(
         journal.sink("late")
     )
+    hot = rows.window(ms.sliding("5 minutes")).group_by("liked").agg(n="count(*)", first="min(at)")
+    hot.to(journal.sink("hot"))
 
 
 @plan

@@ -497,6 +497,24 @@ def a_negative_lateness(job):
 
 
 @wrong
+def final_results_of_a_sliding_window(job):
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window(ms.sliding("1 hour")).group_by("id").agg(n="count(*)").final()
+
+
+@wrong
+def corrections_of_a_sliding_window(job):
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window(ms.sliding("1 hour"), allowed_lateness="1 minute")
+
+
+@wrong
+def a_sliding_window_without_groups(job):
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window(ms.sliding("1 hour")).agg(n="count(*)")
+
+
+@wrong
 def a_session_without_a_gap(job):
     ms.session("0 seconds")
 

@@ -118,6 +118,26 @@ def test_a_session_that_is_over_takes_no_more_rows(millstream: Runner) -> None:
     assert [row["at"] for row in result["late"].rows] == [at(3)]
 
 
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_sliding_window_changes_when_a_row_leaves(millstream: Runner, restart: bool) -> None:
+    job = ms.Job("metrics")
+    window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.sliding("5 minutes"))
+    window.group_by("host").agg(n="count(*)", top="max(cpu)").to(journal.sink("last"))
+    window.late().select("host", "cpu").to(journal.sink("late"))
+    rows = [(at(0), "a", 9), (at(2), "a", 5), (at(2), "a", 5), (at(4, 59), "b", 1), (at(5), "b", 2)]
+    more = [(at(0), "b", 9), (at(7), "c", 1)]
+    result = millstream.run(job, epochs(*rows, *more), restart_between=restart)
+    tables = [[(row["host"], row["n"], row["top"]) for row in table] for table in result["last"].tables]
+    assert tables[2:] == [
+        [("a", 3, 9)],
+        [("a", 3, 9), ("b", 1, 1)],
+        [("a", 2, 5), ("b", 2, 2)],  # The first row is five minutes old.
+        [("a", 2, 5), ("b", 2, 2)],  # A row that is as old is late.
+        [("b", 2, 2), ("c", 1, 1)],  # The last row of a host takes it along.
+    ]
+    assert result["late"].rows == [{"host": "b", "cpu": 9}]
+
+
 def test_processing_time_is_when_a_record_came_into_the_log(millstream: Runner) -> None:
     job = ms.Job("metrics")
     metrics = job.stream(journal.source("metrics"), "host STRING", time=ms.processing_time("seen_at"))

@@ -21,6 +21,7 @@ final class StageSpec {
       Map.ofEntries(
           entry("aggregate", Aggregate::of),
           entry("collapse", Collapse::of),
+          entry("expire", Expire::of),
           entry("join", Join::of),
           entry("late", LateRows::of),
           entry("latest", Latest::of),

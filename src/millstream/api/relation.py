@@ -205,7 +205,10 @@ class WindowedGroups:
         self._keys = keys
 
     def agg(self, **named: str) -> WindowedTable:
-        """One row per window and group, with `window_start` and `window_end`; every change of it is sent."""
+        """One row per window and group, with `window_start` and `window_end`; every change of it is sent.
+
+        Of a sliding window there is one row per group, without those columns.
+        """
         return WindowedTable(self._job, windows.aggregate(self._rows, self._keys, named))
 
 
@@ -215,6 +218,8 @@ class WindowedTable(Table):
     def final(self) -> Stream:
         """Each window's result once, when the watermark has passed its end: a stream."""
         node = self._node
+        if isinstance(node, operators.Aggregate) and isinstance(node.input, operators.Expire):
+            raise windows.endless("final", "waits for the end of a sliding window")
         if not isinstance(node, operators.Aggregate) or node.closing is None:
             raise Step("final", here()).error(
                 "MS-WINDOW-003", "does not follow a window's agg().", hint="call final() right after agg()"

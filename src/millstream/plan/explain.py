@@ -6,7 +6,7 @@ from millstream.plan.aggregates import Closing, Figure
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project, Sink, Source, Union
-from millstream.plan.operators import Aggregate, Collapse, Join, LateRows, Latest, Ordering, Sessions, Top
+from millstream.plan.operators import Aggregate, Collapse, Expire, Join, LateRows, Latest, Ordering, Sessions, Top
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -68,6 +68,8 @@ def describe(node: Node) -> str:
         case Top():
             per = f" per {', '.join(node.per)}" if node.per else ""
             return f"top {node.name}: {node.count}{per}, by {', '.join(map(ordered, node.order))}; changelog"
+        case Expire():
+            return f"expire {node.name}: each row until {node.end}; changelog"
         case LateRows():
             return f"late {node.name}: rows after {node.closing.end}{longer(node.closing)}; append"
         case Join():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.modes import Batch, Mode, RealTime
-from millstream.plan.operators import Aggregate
+from millstream.plan.operators import Aggregate, Expire
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, stage
@@ -128,7 +128,7 @@ class Run:
         """For each step with windows, how many rows came too late to be counted in so far."""
         if self._query is None:
             return {}
-        steps = [op for stage in self._plan.stages for op in stage.operators if isinstance(op, Aggregate)]
+        steps = [op for stage in self._plan.stages for op in stage.operators if isinstance(op, Aggregate | Expire)]
         return {step.name: self._query.late(step.name) for step in steps if step.closing is not None}
 
     def poll(self, seconds: float) -> bool:

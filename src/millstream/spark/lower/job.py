@@ -31,9 +31,12 @@ def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowere
     return Lowered(lower_sinks(plan.sinks, plan.routes, upstream), shapes)
 
 
-def lower_batch(plan: JobPlan, spark: SparkSession, endings: Endings = lambda source: None) -> Lowered:
+def lower_batch(
+    plan: JobPlan, spark: SparkSession, endings: Endings = lambda source: None, watermark: int | None = None
+) -> Lowered:
     """The rows of every sink after all input, or after that up to some offsets, to be written in one go."""
-    batch = Batch(spark, endings)
+    timed = tuple(source for source in plan.sources if source.time is not None)
+    batch = Batch(spark, timed, endings, watermark)
     typed = [(tag, sink) for tag, sink in enumerate(plan.sinks) if sink.options.format == "parquet"]
     whole = {tag: whole_type(sink, batch.rows(sink)) for tag, sink in typed}
     written: DataFrame | None = None

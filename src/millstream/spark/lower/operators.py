@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Collapse, Join, LateRows, Latest, Sessions, Top
+from millstream.plan.operators import Aggregate, Collapse, Expire, Join, LateRows, Latest, Sessions, Top
 from millstream.planner.stages import Pass
 from millstream.spark.lower.aggregate import AGGREGATE
 from millstream.spark.lower.collapse import COLLAPSE
+from millstream.spark.lower.expire import EXPIRE
 from millstream.spark.lower.join import JOIN
 from millstream.spark.lower.late_rows import LATE_ROWS
 from millstream.spark.lower.latest import LATEST
@@ -20,6 +21,7 @@ from millstream.spark.lower.top import TOP
 LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Aggregate: AGGREGATE,
     Collapse: COLLAPSE,
+    Expire: EXPIRE,
     Join: JOIN,
     LateRows: LATE_ROWS,
     Latest: LATEST,
