@@ -492,6 +492,11 @@ def lateness_without_a_time(job):
 
 
 @wrong
+def idleness_without_a_time(job):
+    job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", idle_after="1 minute")
+
+
+@wrong
 def a_negative_lateness(job):
     job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at", lateness="-1 minute")
 

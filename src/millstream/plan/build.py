@@ -26,6 +26,8 @@ RAW = tuple(
     )
 )
 TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_LTZ")
+PROCESSING_IDLE = "1 second"
+"""Processing time goes on with the clock, as soon as it is known that no more records wait to be read."""
 
 
 def source(
@@ -35,6 +37,7 @@ def source(
     upserts: tuple[str, ...] | None = None,
     time: str | ProcessingTime | None = None,
     lateness: str | None = None,
+    idle_after: str | None = None,
 ) -> nodes.Source:
     step = Step(name or options.label, here())
     fields = source_schema(options, schema, step)
@@ -46,9 +49,13 @@ def source(
         fields = (*fields, FieldType(arrival, "TIMESTAMP"))
     elif time is not None:
         time = time_field(time, fields, step)
-    check_lateness(time, lateness, step)
+    check_lengths(time, {"lateness": lateness, "idle_after": idle_after}, step)
+    if arrival is not None and idle_after is None:
+        idle_after = PROCESSING_IDLE
     by = keys(upserts or (), fields, step) if not options.changelog else ()
-    return nodes.Source(name or options.label, step.at, options, fields, by or None, time, lateness, arrival)
+    return nodes.Source(
+        name or options.label, step.at, options, fields, by or None, time, lateness, arrival, idle_after
+    )
 
 
 def new_field(name: str, fields: tuple[FieldType, ...], step: Step) -> str:
@@ -62,11 +69,12 @@ def new_field(name: str, fields: tuple[FieldType, ...], step: Step) -> str:
     return name
 
 
-def check_lateness(time: str | None, lateness: str | None, step: Step) -> None:
-    if lateness is not None and time is None:
-        raise step.error("MS-SOURCE-006", "has lateness=, but no time=.", hint='say which column: time="at"')
-    if lateness is not None:
-        milliseconds(lateness)
+def check_lengths(time: str | None, lengths: dict[str, str | None], step: Step) -> None:
+    for name, length in lengths.items():
+        if length is not None and time is None:
+            raise step.error("MS-SOURCE-006", f"has {name}=, but no time=.", hint='say which column: time="at"')
+        if length is not None:
+            milliseconds(length)
 
 
 def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> Key:

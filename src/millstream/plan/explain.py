@@ -33,10 +33,7 @@ def describe(node: Node) -> str:
     match node:
         case Source():
             kind = "upserts" if node.upserts else "changelog" if node.options.changelog else "append"
-            time = (
-                f", time {node.time}" + (f" up to {node.lateness} late" if node.lateness else "") if node.time else ""
-            )
-            return f"source {node.name}: {node.options.system} {node.options.label}, {kind}{time}"
+            return f"source {node.name}: {node.options.system} {node.options.label}, {kind}{timed(node)}"
         case Sink():
             return (
                 f"sink {node.name}: {node.options.system} {node.options.label}, {node.mode}"
@@ -78,6 +75,15 @@ def describe(node: Node) -> str:
             return f"join {node.name}: on {on}{residual}; {'append' if node.append_only else 'changelog'}"
         case _:
             return node.name
+
+
+def timed(node: Source) -> str:
+    """What holds time back: a source with a time, unless it is idle."""
+    if node.time is None:
+        return ""
+    late = f" up to {node.lateness} late" if node.lateness else ""
+    idle = f", idle after {node.idle_after}" if node.idle_after else ""
+    return f", time {node.time}{late}{idle}"
 
 
 def by(node: Sink) -> str:

@@ -26,6 +26,8 @@ class Source(Node):
     lateness: str | None = None
     arrival: str | None = None
     """The column with the time at which a record came into the log, where that is asked for."""
+    idle_after: str | None = None
+    """When it had no rows for so long, time goes on without it."""
 
     @cached_property
     def columns(self) -> Columns:
@@ -42,6 +44,10 @@ class Source(Node):
     @property
     def lateness_ms(self) -> int:
         return milliseconds(self.lateness) if self.lateness else 0
+
+    @property
+    def idle_after_ms(self) -> int | None:
+        return milliseconds(self.idle_after) if self.idle_after else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,19 +16,27 @@ from millstream.spark.lower.stage import Output, lower_stage
 
 @dataclass(frozen=True)
 class Lowered:
-    """The rows for all sinks, and for each operator the shape of its state."""
+    """The rows for all sinks, and for each operator the shape of its state. `clock`: the sources with a time."""
 
     frame: DataFrame
     shapes: dict[str, str]
+    clock: dict[str, object] | None = None
 
 
 def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowered:
     upstream = [Output(sources.stream(source, spark), {source: (None, None)}, {}) for source in plan.sources]
+    clock = clocked(plan, [output.frame for output in upstream], spark) if plan.timed else None
     shapes: dict[str, str] = {}
     for stage in plan.stages:
         upstream = [lower_stage(plan, stage, upstream, spark, combine)]
         shapes |= upstream[0].shapes
-    return Lowered(lower_sinks(plan.sinks, plan.routes, upstream), shapes)
+    return Lowered(lower_sinks(plan.sinks, plan.routes, upstream), shapes, clock)
+
+
+def clocked(plan: JobPlan, frames: list[DataFrame], spark: SparkSession) -> dict[str, object]:
+    timed = [(place, source) for place, source in enumerate(plan.sources) if source.time is not None]
+    told = [sources.clock(source, place, frames[place], spark) for place, source in timed]
+    return {"horizon_ms": plan.horizon_ms, "sources": told}
 
 
 def lower_batch(

@@ -51,6 +51,15 @@ def marked(source: Source, rows: DataFrame, marks: DataFrame) -> DataFrame:
     return watched.where(f"NOT (`_mark` AND {field(source.time)} IS NOT NULL)").drop("_mark")
 
 
+def clock(source: Source, place: int, rows: DataFrame, spark: SparkSession) -> dict[str, object]:
+    """What the clock is told of a source with a time."""
+    jvm = spark._jvm
+    assert jvm is not None
+    rest = {} if source.idle_after_ms is None else {"idle_after_ms": source.idle_after_ms}
+    watermark = jvm.millstream.time.Clock.watermark(rows._jdf)
+    return {"name": source.name, "place": place, "watermark": watermark, "lateness_ms": source.lateness_ms, **rest}
+
+
 def batch(source: Source, spark: SparkSession, ending: str | None = None) -> DataFrame:
     """All rows, or those up to an offset per partition."""
     return read(source, spark.read, {"ending": ending} if ending is not None else {}, spark)
