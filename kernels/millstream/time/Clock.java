@@ -9,11 +9,13 @@ import java.util.OptionalLong;
 import java.util.UUID;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.execution.streaming.runtime.WatermarkTracker;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 import scala.Option;
 
@@ -28,27 +30,34 @@ import scala.Option;
  * <p>Spark's own rule takes the least of all. What is added here only ever moves the watermark forward; Spark logs it
  * with the next epoch, so that it is the same after a restart.
  */
-public final class Clock implements AutoCloseable {
+public final class Clock extends StreamingQueryListener implements AutoCloseable {
   private static final long LOOK_MS = 100;
 
-  private final MicroBatchExecution query;
+  private final SparkSession spark;
+  private final String job;
   private final Timed[] sources;
   /** How often sources are asked for rows; in real time always. */
   private final long every;
 
   private final boolean realTime;
+  /** Whether sources may be idle; not where a query works off what there is, and ends. */
+  private final boolean rests;
+
   /** How long after a row its last window is closed. */
   private final long horizon;
 
+  private volatile MicroBatchExecution query;
   private volatile boolean closed;
   private StreamingQueryProgress last;
   private long lastAt;
   private long restored = -1;
 
-  private Clock(MicroBatchExecution query, JsonNode spec, long every, boolean realTime) {
-    this.query = query;
+  private Clock(SparkSession spark, String job, JsonNode spec, long every, boolean realTime) {
+    this.spark = spark;
+    this.job = job;
     this.every = every;
     this.realTime = realTime;
+    this.rests = spec.get("rests").asBoolean();
     this.horizon = spec.get("horizon_ms").asLong();
     this.lastAt = System.currentTimeMillis();
     JsonNode listed = spec.get("sources");
@@ -58,21 +67,44 @@ public final class Clock implements AutoCloseable {
     }
   }
 
-  /** The clock of a started query; its {@code spec} lists the sources with a time. */
-  public static Clock start(StreamingQueryWrapper query, String spec, long every, boolean realTime) {
+  /** The clock of a query that is about to be started; its {@code spec} lists the sources with a time. */
+  public static Clock of(SparkSession spark, String job, String spec, long every, boolean realTime) {
     JsonNode read;
     try {
       read = new ObjectMapper().readTree(spec);
     } catch (JsonProcessingException error) {
       throw new IllegalArgumentException("not JSON: " + spec, error);
     }
-    Clock clock = new Clock((MicroBatchExecution) query.streamingQuery(), read, every, realTime);
-    if (Arrays.stream(clock.sources).anyMatch(Timed::mayRest)) {
-      Thread thread = new Thread(clock::watch, "millstream clock");
+    Clock clock = new Clock(spark, job, read, every, realTime);
+    spark.streams().addListener(clock);
+    return clock;
+  }
+
+  /** Spark waits until this has returned, and only then begins its first epoch. */
+  @Override
+  public void onQueryStarted(QueryStartedEvent event) {
+    if (query != null || !job.equals(event.name())) {
+      return;
+    }
+    StreamingQueryWrapper started = (StreamingQueryWrapper) spark.streams().get(event.id());
+    MicroBatchExecution running = (MicroBatchExecution) started.streamingQuery();
+    query = running;
+    if (rests && Arrays.stream(sources).anyMatch(Timed::mayRest)) {
+      Propagation.install(running);
+      Thread thread = new Thread(this::watch, "millstream clock");
       thread.setDaemon(true);
       thread.start();
     }
-    return clock;
+  }
+
+  @Override
+  public void onQueryProgress(QueryProgressEvent event) {
+    // It is looked for, together with what the query does: events come late.
+  }
+
+  @Override
+  public void onQueryTerminated(QueryTerminatedEvent event) {
+    // As above.
   }
 
   /** Under which name Spark keeps the watermark of a source. */
@@ -86,7 +118,7 @@ public final class Clock implements AutoCloseable {
 
   /** The source whose time is the least, of those that are not idle; NULL: none. */
   public synchronized String heldBackBy() {
-    WatermarkTracker tracker = query.watermarkTracker();
+    WatermarkTracker tracker = query == null ? null : query.watermarkTracker();
     Timed least = null;
     for (Timed source : sources) {
       boolean less = least == null || tracker != null && said(tracker, source) < said(tracker, least);
@@ -96,7 +128,7 @@ public final class Clock implements AutoCloseable {
   }
 
   private void watch() {
-    while (!closed && query.isActive()) {
+    while (!closed) {
       try {
         Thread.sleep(LOOK_MS);
       } catch (InterruptedException stopped) {
@@ -173,5 +205,6 @@ public final class Clock implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
+    spark.streams().removeListener(this);
   }
 }

@@ -79,7 +79,8 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
         publisher = jvm.millstream.sink.Publisher(listed, target.checkpoint)
         spark._jsparkSession.streams().addListener(publisher)
         if isinstance(mode, MicroBatch) and mode.clock is not None:
-            return Query(clocked(lowered, listed, mode.clock, target, spark), publisher, locks, spark)
+            return Query(clocked(lowered, listed, mode.clock, target, spark), publisher, locks, None, spark)
+        clock = clock_of(lowered, mode, target, spark)
         writer = lowered.frame.writeStream.format(form(sinks)).outputMode("update").queryName(target.job)
         writer = writer.option("sinks", listed).option("checkpointLocation", target.checkpoint)
         if isinstance(mode, RealTime):
@@ -88,8 +89,7 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
             writer = writer.trigger(availableNow=True)
         elif isinstance(mode, MicroBatch):
             writer = writer.trigger(processingTime=f"{mode.every_ms} milliseconds")
-        query = writer.start()
-        return Query(query, publisher, locks, clock(query, lowered, mode, spark), spark)
+        return Query(writer.start(), publisher, locks, clock, spark)
     except BaseException:
         locks.close()
         raise
@@ -102,13 +102,19 @@ def clocked(lowered: Lowered, listed: str, clock: str, target: Target, spark: Sp
     return StreamingQuery(start(lowered.frame._jdf, clock, target.job, target.checkpoint, listed))
 
 
-def clock(query: StreamingQuery, lowered: Lowered, mode: Mode, spark: SparkSession) -> Any:
+def clock_of(lowered: Lowered, mode: Mode, target: Target, spark: SparkSession) -> Any:
     """Lets time go on without idle sources; None: no source has a time."""
     if lowered.clock is None:
         return None
     every = mode.every_ms if isinstance(mode, MicroBatch) else 0
-    jvm: Any = spark._jvm
-    return jvm.millstream.time.Clock.start(query._jsq, json.dumps(lowered.clock), every, isinstance(mode, RealTime))
+    told = json.dumps({**lowered.clock, "rests": not ends(mode)})
+    make = spark._jvm.millstream.time.Clock.of
+    return make(spark._jsparkSession, target.job, told, every, isinstance(mode, RealTime))
+
+
+def ends(mode: Mode) -> bool:
+    """Whether it works off what there is: then no source is ever idle."""
+    return isinstance(mode, MicroBatch) and mode.until_caught_up
 
 
 def write_batch(lowered: Lowered, sinks: tuple[Sink, ...], target: Target, spark: SparkSession) -> None:
