@@ -87,6 +87,12 @@ def test_a_row_is_in_every_window_that_it_falls_into(millstream: Runner) -> None
     assert windows(result["final"].epochs) == [[(at(0), at(3), "a", 1, 1), (at(2), at(5), "a", 2, 2)]]
 
 
+def test_a_row_in_a_gap_between_windows_is_in_none(millstream: Runner) -> None:
+    rows = [metric(at(1, 59), "a", 1), metric(at(2), "a", 2), metric(at(0, 59), "a", 3), Watermark(at(30))]
+    result = millstream.run(job(window=ms.hopping("1 minute", every="2 minutes")), {"metrics": rows})
+    assert windows(result["final"].epochs) == [[(at(0), at(1), "a", 1, 3), (at(2), at(3), "a", 1, 2)]]
+
+
 def test_a_row_between_two_sessions_joins_them(millstream: Runner) -> None:
     rows = epochs(
         (at(1), "a", 1),

@@ -15,7 +15,7 @@ from millstream.plan.node import Node
 
 @dataclass(frozen=True)
 class Regular:
-    """Windows of one size, a new one every so often; `every` = `size`: they do not overlap."""
+    """Windows of one size, a new one every so often. `every` below `size`: they overlap; above: there are gaps."""
 
     size_ms: int
     every_ms: int
@@ -50,7 +50,10 @@ def tumbling(size: str) -> Window:
 
 
 def hopping(size: str, every: str) -> Window:
-    """Windows that overlap: `hopping("10 seconds", every="2 seconds")`."""
+    """Windows that overlap: `hopping("10 seconds", every="2 seconds")`.
+
+    With `every` above `size` there are gaps between them, and rows that are in no window.
+    """
     return Regular(positive("size", size), positive("every", every))
 
 
@@ -90,7 +93,7 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     timed: Node = nodes.Filter(None, step.at, node, Expr(f"NOT {at} IS NULL"))
     start = f"{time} - pmod({time}, {window.every_ms * 1000})" if isinstance(window, Regular) else time
     length = window.gap_ms if isinstance(window, Session) else window.size_ms
-    if isinstance(window, Regular) and window.overlap > 1:
+    if isinstance(window, Regular) and window.every_ms != window.size_ms:
         starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {start} - i * {window.every_ms * 1000})"
         inside = f"FILTER({starts}, s -> s + {length * 1000} > {time})"
         timed = nodes.Explode(None, step.at, timed, Expr(inside), "_start")
