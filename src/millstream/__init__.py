@@ -3,9 +3,9 @@
 from millstream.api.job import Job
 from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream, Table
 from millstream.errors import Location, MillstreamError
-from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_time
+from millstream.plan.modes import Mode, available_now, batch, micro_batch, processing_time, real_time
 from millstream.plan.restarts import exponential_delay, failure_rate, fixed_delay, no_restart
-from millstream.plan.windows import hopping, session, tumbling
+from millstream.plan.windows import hopping, session, sliding, tumbling
 
 __all__ = [
     "GroupedTable",
@@ -25,8 +25,10 @@ __all__ = [
     "hopping",
     "micro_batch",
     "no_restart",
+    "processing_time",
     "real_time",
     "session",
+    "sliding",
     "tumbling",
 ]
 __version__ = "0.1.0"

@@ -21,9 +21,21 @@ def windows(job: ms.Job, topics: Topics) -> None:
     ).to(topics.sink("hopping"))
 
 
-@job(facts=150)
+@job(facts=200)
+def sliding(job: ms.Job, topics: Topics) -> None:
+    """Rows leave as the watermark moves on, a few days behind, and with it every result changes again."""
+    timed = job.stream(topics.source("facts"), schema=FACTS, time="at", lateness="5 days")
+    weeks = timed.window(ms.sliding("10 days"))
+    figures = {"n": "count(*)", "v": "sum(v)", "d": "avg(d)", "low": "min(v)", "top": "max(s)", "last": "max(at)"}
+    weeks.group_by("c", "k").agg(**figures).to(topics.sink("by_key"))
+    days = timed.window(ms.sliding("9 days")).group_by("l").agg(n="count(*)", e="sum(e)", first="min(at)")
+    days.to(topics.sink("changes", changelog=True))
+
+
+@job(facts=150, more=80)
 def sessions(job: ms.Job, topics: Topics) -> None:
-    """Rows come in any order, so that sessions grow at both ends and are joined all the time."""
+    """Rows come in any order, so that sessions grow at both ends and are joined all the time; the other source's
+    time is when its rows were written, a few milliseconds apart."""
     timed = job.stream(topics.source("facts"), schema=FACTS, time="at", lateness="100 days")
     by_key = timed.window(ms.session("40 hours")).group_by("c", "k")
     figures = {"n": "count(*)", "v": "sum(v)", "d": "avg(d)", "e": "sum(e)", "low": "min(s)", "last": "max(at)"}
@@ -38,3 +50,7 @@ def sessions(job: ms.Job, topics: Topics) -> None:
     whole = timed.where("c < 4").window(ms.session("3 hours")).agg(n="count(*)")
     whole.to(topics.sink("whole"))
     whole.group_by("n").agg(sessions="count(*)", first="min(window_start)").to(topics.sink("of_counts"))
+    seen = job.stream(topics.source("more"), schema=FACTS, time=ms.processing_time("seen"), lateness="1 day")
+    seen.window(ms.tumbling("2 ms")).agg(n="count(*)", v="sum(v)").to(topics.sink("seen"))
+    seen.window(ms.session("1 ms")).group_by("c").agg(n="count(*)", last="max(seen)").to(topics.sink("bursts"))
+    seen.window(ms.tumbling("2 ms")).late().to(topics.sink("none"))

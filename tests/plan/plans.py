@@ -271,3 +271,14 @@ def windows(job: ms.Job) -> None:
     )
     visits = rows.window(ms.session("5 minutes"), allowed_lateness="1 hour").group_by("liker")
     visits.agg(n="count(*)", last="max(at)").to(journal.sink("visits"))
+    rows.window(ms.tumbling("1 hour"), allowed_lateness="1 minute").late().select("liker", "window_end").to(
+        journal.sink("late")
+    )
+    hot = rows.window(ms.sliding("5 minutes")).group_by("liked").agg(n="count(*)", first="min(at)")
+    hot.to(journal.sink("hot"))
+
+
+@plan
+def processing_time(job: ms.Job) -> None:
+    rows = job.stream(journal.source("likes"), LIKES, time=ms.processing_time("seen_at"))
+    rows.window(ms.tumbling("10 seconds")).group_by("liked").agg(n="count(*)").final().to(journal.sink("counts"))

@@ -9,7 +9,7 @@ import pytest
 
 import millstream as ms
 from millstream import journal
-from millstream.testing import Watermark
+from millstream.testing import Record, Watermark
 
 if TYPE_CHECKING:
     from millstream.testing import Runner
@@ -19,12 +19,14 @@ def at(minute: int, second: int = 0) -> str:
     return f"2026-01-01T00:{minute:02d}:{second:02d}.000000Z"
 
 
+SCHEMA = "at TIMESTAMP, host STRING, cpu INT"
+
+
 def job(lateness: str = "0 seconds", **window: Any) -> ms.Job:
     job = ms.Job("metrics")
-    metrics = job.stream(
-        journal.source("metrics"), schema="at TIMESTAMP, host STRING, cpu INT", time="at", lateness=lateness
-    )
-    cpu = metrics.window(**window).group_by("host").agg(n="count(*)", top="max(cpu)").named("cpu")
+    windows = job.stream(journal.source("metrics"), SCHEMA, time="at", lateness=lateness).window(**window)
+    windows.late().to(journal.sink("late"))
+    cpu = windows.group_by("host").agg(n="count(*)", top="max(cpu)").named("cpu")
     cpu.to(journal.sink("changes"))
     cpu.final().named("closed").to(journal.sink("final"))
     return job
@@ -65,6 +67,8 @@ def test_late_rows_are_counted_and_change_nothing(millstream: Runner) -> None:
     result = millstream.run(job(window=ms.tumbling("1 minute")), rows)
     assert windows(result["final"].epochs) == [[], [(at(0), at(1), "a", 1, 1)], [], []]
     assert result.late == {"cpu": 1, "closed": 1}
+    late = {**metric(at(0, 20), "a", 99), "window_start": at(0), "window_end": at(1)}
+    assert result["late"].epochs == [[], [], [late], []]
 
 
 def test_allowed_lateness_corrects(millstream: Runner) -> None:
@@ -81,6 +85,12 @@ def test_a_row_is_in_every_window_that_it_falls_into(millstream: Runner) -> None
     rows = [metric(at(2, 30), "a", 1), metric(at(3), "a", 2), metric(None, "a", 3), Watermark(at(30))]
     result = millstream.run(job(window=ms.hopping("3 minutes", every="2 minutes")), {"metrics": rows})
     assert windows(result["final"].epochs) == [[(at(0), at(3), "a", 1, 1), (at(2), at(5), "a", 2, 2)]]
+
+
+def test_a_row_in_a_gap_between_windows_is_in_none(millstream: Runner) -> None:
+    rows = [metric(at(1, 59), "a", 1), metric(at(2), "a", 2), metric(at(0, 59), "a", 3), Watermark(at(30))]
+    result = millstream.run(job(window=ms.hopping("1 minute", every="2 minutes")), {"metrics": rows})
+    assert windows(result["final"].epochs) == [[(at(0), at(1), "a", 1, 3), (at(2), at(3), "a", 1, 2)]]
 
 
 def test_a_row_between_two_sessions_joins_them(millstream: Runner) -> None:
@@ -111,6 +121,43 @@ def test_a_session_that_is_over_takes_no_more_rows(millstream: Runner) -> None:
     then = [[], [], [(at(3, 1), at(4, 1), "a", 1, 4)], [(at(4), at(6), "b", 2, 2)]]
     assert windows(result["final"].epochs) == [*first, *then]
     assert result.late["closed"] == 1
+    assert [row["at"] for row in result["late"].rows] == [at(3)]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_sliding_window_changes_when_a_row_leaves(millstream: Runner, restart: bool) -> None:
+    job = ms.Job("metrics")
+    window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.sliding("5 minutes"))
+    window.group_by("host").agg(n="count(*)", top="max(cpu)").to(journal.sink("last"))
+    window.late().select("host", "cpu").to(journal.sink("late"))
+    rows = [(at(0), "a", 9), (at(2), "a", 5), (at(2), "a", 5), (at(4, 59), "b", 1), (at(5), "b", 2)]
+    more = [(at(0), "b", 9), (at(7), "c", 1)]
+    result = millstream.run(job, epochs(*rows, *more), restart_between=restart)
+    tables = [[(row["host"], row["n"], row["top"]) for row in table] for table in result["last"].tables]
+    assert tables[2:] == [
+        [("a", 3, 9)],
+        [("a", 3, 9), ("b", 1, 1)],
+        [("a", 2, 5), ("b", 2, 2)],  # The first row is five minutes old.
+        [("a", 2, 5), ("b", 2, 2)],  # A row that is as old is late.
+        [("b", 2, 2), ("c", 1, 1)],  # The last row of a host takes it along.
+    ]
+    assert result["late"].rows == [{"host": "b", "cpu": 9}]
+
+
+def test_processing_time_is_when_a_record_came_into_the_log(millstream: Runner) -> None:
+    job = ms.Job("metrics")
+    metrics = job.stream(journal.source("metrics"), "host STRING", time=ms.processing_time("seen_at"))
+    seen = metrics.window(ms.tumbling("1 minute")).group_by("host").agg(n="count(*)", last="max(seen_at)")
+    seen.final().to(journal.sink("final"))
+    moments = (at(0, 10), at(0, 50), at(1, 5), at(2))
+    rows = [[Record('{"host": "a"}', timestamp=moment)] for moment in moments]
+    found = millstream.run(job, {"metrics": rows}, restart_between=True)["final"].epochs
+    assert [[(row["window_end"], row["n"], row["last"]) for row in epoch] for epoch in found] == [
+        [],
+        [],
+        [(at(1), 2, at(0, 50))],
+        [(at(2), 1, at(1, 5))],
+    ]
 
 
 def test_windows_need_a_time() -> None:

@@ -2,6 +2,7 @@ package millstream.decode;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Serializable;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -9,7 +10,8 @@ import org.apache.spark.sql.types.StructType;
  * What is to be made of a source's records.
  *
  * <pre>
- *   out:  the schema's columns, _w,  [_deleted, _order  for upserts],  [_bad  for dead letters]
+ *   out:  the schema's columns, _w,  [_deleted, _order  for upserts],  [_bad  for dead letters],
+ *         [the record's time, by the name that it is asked for]
  * </pre>
  */
 final class DecodeSpec implements Serializable {
@@ -20,6 +22,9 @@ final class DecodeSpec implements Serializable {
   final String onError;
   final boolean changelog;
   final String[] upserts;
+  /** What the time of a record's arrival is called; NULL: it is not asked for. */
+  final String arrival;
+
   final StructType schema;
 
   private DecodeSpec(JsonNode json, StructType schema) {
@@ -27,6 +32,7 @@ final class DecodeSpec implements Serializable {
     this.topic = json.get("topic").asText();
     this.onError = json.get("on_error").asText();
     this.changelog = json.get("changelog").asBoolean();
+    this.arrival = json.path("arrival").textValue();
     JsonNode keys = json.get("upserts");
     this.upserts = new String[keys.size()];
     for (int i = 0; i < upserts.length; i++) {
@@ -47,7 +53,7 @@ final class DecodeSpec implements Serializable {
     if (onError.equals("dead_letter")) {
       type = type.add("_bad", deadLetterType(), true);
     }
-    return type;
+    return arrival == null ? type : type.add(arrival, DataTypes.TimestampType, false);
   }
 
   int weight() {
@@ -56,6 +62,13 @@ final class DecodeSpec implements Serializable {
 
   int bad() {
     return weight() + (upserts.length > 0 ? 3 : 1);
+  }
+
+  /** The last column is the record's time, if it is asked for. */
+  void arrived(Object[] row, InternalRow record) {
+    if (arrival != null) {
+      row[row.length - 1] = record.getLong(4);
+    }
   }
 
   private static StructType deadLetterType() {

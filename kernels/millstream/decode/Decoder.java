@@ -56,6 +56,7 @@ final class Decoder {
   InternalRow row(InternalRow record) throws Undecodable {
     Object[] row = new Object[width];
     row[spec.weight()] = 1L;
+    spec.arrived(row, record);
     boolean deleted = record.isNullAt(1);
     if (keyFields.length > 0) {
       row[spec.weight() + 1] = deleted;

@@ -11,7 +11,7 @@ from millstream.plan import build, nodes
 from millstream.plan.connectors import ReceivedSource, SourceOptions
 from millstream.plan.errors import Step, here
 from millstream.plan.explain import tree, warnings
-from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime, real_time
+from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, real_time
 from millstream.plan.node import Node, walk
 from millstream.plan.restarts import Restarts, no_restart
 from millstream.planner.stages import JobPlan, Pass, plan_job
@@ -44,16 +44,21 @@ class Job:
         source: SourceOptions,
         schema: str | None = None,
         *,
-        time: str | None = None,
+        time: str | ProcessingTime | None = None,
         lateness: str | None = None,
+        idle_after: str | None = None,
         name: str | None = None,
     ) -> Stream:
-        """A stream of facts: `job.stream(journal.source("likes"), schema="liker STRING, at TIMESTAMP")`."""
+        """A stream of facts: `job.stream(journal.source("likes"), schema="liker STRING, at TIMESTAMP")`.
+
+        `time`: the column with a row's event time, or `ms.processing_time()`. `lateness`: how late rows may be.
+        `idle_after`: when no row came for so long, time goes on without this source.
+        """
         if source.changelog:
             raise Step(name or source.label, here()).error(
                 "MS-SOURCE-003", "reads a changelog, whose rows are taken back, as a stream.", hint="use job.table()"
             )
-        node = build.source(source, schema, name, None, time, lateness)
+        node = build.source(source, schema, name, None, time, lateness, idle_after)
         self._dead_letters(node)
         return Stream(self, node)
 

@@ -133,7 +133,7 @@ class Stream(Relation):
         """Rows by stretches of time: `window(ms.tumbling("1 minute"))`.
 
         Results are corrected until the watermark has passed a window's end by `allowed_lateness`. What comes later is
-        not counted in, but counted: `run.late()`.
+        not counted in, but counted: `run.late()`, and given by `late()`.
         """
         return WindowedStream(self._job, windows.windowed(self._node, window, allowed_lateness))
 
@@ -247,6 +247,10 @@ class WindowedStream:
     def agg(self, **named: str) -> WindowedTable:
         return WindowedGroups(self._job, self._rows, ()).agg(**named)
 
+    def late(self) -> Stream:
+        """The rows that come when their window is closed, whole, each with `window_start` and `window_end`."""
+        return Stream(self._job, operators.LateRows(None, here(), self._rows.node, self._rows.closing))
+
 
 class WindowedGroups:
     """The groups of each window."""
@@ -257,7 +261,10 @@ class WindowedGroups:
         self._keys = keys
 
     def agg(self, **named: str) -> WindowedTable:
-        """One row per window and group, with `window_start` and `window_end`; every change of it is sent."""
+        """One row per window and group, with `window_start` and `window_end`; every change of it is sent.
+
+        Of a sliding window there is one row per group, without those columns.
+        """
         return WindowedTable(self._job, windows.aggregate(self._rows, self._keys, named))
 
 
@@ -267,6 +274,8 @@ class WindowedTable(Table):
     def final(self) -> Stream:
         """Each window's result once, when the watermark has passed its end: a stream."""
         node = self._node
+        if isinstance(node, operators.Aggregate) and isinstance(node.input, operators.Expire):
+            raise windows.endless("final", "waits for the end of a sliding window")
         if not isinstance(node, operators.Aggregate) or node.closing is None:
             raise Step("final", here()).error(
                 "MS-WINDOW-003", "does not follow a window's agg().", hint="call final() right after agg()"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -136,7 +136,7 @@ def outside(tree: exp.Expr) -> list[exp.Column]:
 class Closing:
     """When groups come to an end: the key that says it, and how much longer results are corrected.
 
-    `final`: results are sent once, then.
+    `final`: results are sent once, then. `length_ms`: how long after a row's time its windows end at the latest.
     """
 
     end: str
@@ -144,6 +144,7 @@ class Closing:
     final: bool = False
     size_ms: int | None = None
     """How long groups last, if all do equally long."""
+    length_ms: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True)

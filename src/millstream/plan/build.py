@@ -11,6 +11,7 @@ from millstream.plan.columns import Column, Columns, labels
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, resolve, same, scalar, unknown
+from millstream.plan.modes import ProcessingTime, milliseconds
 from millstream.plan.node import Key, Node
 from millstream.plan.schema import read_schema
 
@@ -26,6 +27,8 @@ RAW = tuple(
 )
 HAVING = "_having"
 TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_LTZ")
+PROCESSING_IDLE = "1 second"
+"""Processing time goes on with the clock, as soon as it is known that no more records wait to be read."""
 
 
 def source(
@@ -33,15 +36,46 @@ def source(
     schema: str | None,
     name: str | None = None,
     upserts: tuple[str, ...] | None = None,
-    time: str | None = None,
+    time: str | ProcessingTime | None = None,
     lateness: str | None = None,
+    idle_after: str | None = None,
 ) -> nodes.Source:
     step = Step(name or options.label, here())
     fields = source_schema(options, schema, step)
-    if time is not None:
+    arrival = None
+    if isinstance(time, ProcessingTime) and options.format == "raw":
+        time = "timestamp"
+    elif isinstance(time, ProcessingTime):
+        arrival = time = new_field(time.column, fields, step)
+        fields = (*fields, FieldType(arrival, "TIMESTAMP"))
+    elif time is not None:
         time = time_field(time, fields, step)
+    check_lengths(time, {"lateness": lateness, "idle_after": idle_after}, step)
+    if arrival is not None and idle_after is None:
+        idle_after = PROCESSING_IDLE
     by = keys(upserts or (), fields, step) if not options.changelog else ()
-    return nodes.Source(name or options.label, step.at, options, fields, by or None, time, lateness)
+    return nodes.Source(
+        name or options.label, step.at, options, fields, by or None, time, lateness, arrival, idle_after
+    )
+
+
+def new_field(name: str, fields: tuple[FieldType, ...], step: Step) -> str:
+    if any(same(part.name, name) for part in fields) or not name.isidentifier() or name.startswith("_"):
+        raise step.error(
+            "MS-SOURCE-005",
+            f"cannot call the column of its processing time {name!r}.",
+            found="columns: " + ", ".join(part.name for part in fields),
+            hint='give it another name: time=ms.processing_time("seen_at")',
+        )
+    return name
+
+
+def check_lengths(time: str | None, lengths: dict[str, str | None], step: Step) -> None:
+    for name, length in lengths.items():
+        if length is not None and time is None:
+            raise step.error("MS-SOURCE-006", f"has {name}=, but no time=.", hint='say which column: time="at"')
+        if length is not None:
+            milliseconds(length)
 
 
 def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> Key:

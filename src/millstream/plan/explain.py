@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.plan.aggregates import Figure
+from millstream.plan.aggregates import Closing, Figure
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node, walk
 from millstream.plan.nodes import (
@@ -18,7 +18,19 @@ from millstream.plan.nodes import (
     Source,
     Union,
 )
-from millstream.plan.operators import COPY, Aggregate, Collapse, Dedup, Join, Latest, Ordering, Sessions, Top
+from millstream.plan.operators import (
+    COPY,
+    Aggregate,
+    Collapse,
+    Dedup,
+    Expire,
+    Join,
+    LateRows,
+    Latest,
+    Ordering,
+    Sessions,
+    Top,
+)
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -45,10 +57,7 @@ def describe(node: Node) -> str:
     match node:
         case Source():
             kind = "upserts" if node.upserts else "changelog" if node.options.changelog else "append"
-            time = (
-                f", time {node.time}" + (f" up to {node.lateness} late" if node.lateness else "") if node.time else ""
-            )
-            return f"source {node.name}: {node.options.system} {node.options.label}, {kind}{time}"
+            return f"source {node.name}: {node.options.system} {node.options.label}, {kind}{timed(node)}"
         case Sink():
             return (
                 f"sink {node.name}: {node.options.system} {node.options.label}, {node.mode}"
@@ -86,6 +95,10 @@ def describe(node: Node) -> str:
             return f"top {node.name}: {node.count}{per}, by {', '.join(map(ordered, node.order))}; changelog"
         case Dedup():
             return f"dedup {node.name}: by {', '.join(node.by)}, within {node.within_ms} ms; append"
+        case Expire():
+            return f"expire {node.name}: each row until {node.end}; changelog"
+        case LateRows():
+            return f"late {node.name}: rows after {node.closing.end}{longer(node.closing)}; append"
         case Join():
             on = " AND ".join(f"{left} = {right}" for left, right in pairs(node))
             residual = f", where {node.residual.shown}" if node.residual else ""
@@ -118,6 +131,15 @@ def warnings(roots: tuple[Node, ...]) -> list[str]:
     return lines
 
 
+def timed(node: Source) -> str:
+    """What holds time back: a source with a time, unless it is idle."""
+    if node.time is None:
+        return ""
+    late = f" up to {node.lateness} late" if node.lateness else ""
+    idle = f", idle after {node.idle_after}" if node.idle_after else ""
+    return f", time {node.time}{late}{idle}"
+
+
 def by(node: Sink) -> str:
     return f" by {', '.join(node.input.key)}" if node.mode == "upsert" and node.input.key else ""
 
@@ -143,6 +165,10 @@ def ends(node: Aggregate) -> str:
         return "changelog"
     late = f", corrected for {node.closing.allowed_ms} ms more" if node.closing.allowed_ms else ""
     return f"{'once per window' if node.closing.final else 'changelog'}{late}, state until {node.closing.end}"
+
+
+def longer(closing: Closing) -> str:
+    return f" + {closing.allowed_ms} ms" if closing.allowed_ms else ""
 
 
 def figure(part: Figure) -> str:

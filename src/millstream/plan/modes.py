@@ -39,6 +39,18 @@ class RealTime:
 Mode = Batch | MicroBatch | RealTime
 
 
+@dataclass(frozen=True)
+class ProcessingTime:
+    """The time at which a record came into the log, as a column."""
+
+    column: str
+
+
+def processing_time(column: str = "processing_time") -> ProcessingTime:
+    """The time of a stream whose rows have none: when each came into the log. `time=ms.processing_time()`."""
+    return ProcessingTime(column)
+
+
 def batch() -> Batch:
     return Batch()
 

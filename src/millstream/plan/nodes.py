@@ -11,6 +11,7 @@ from millstream.plan.aggregates import Keyed
 from millstream.plan.columns import Columns, plain, under
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
 from millstream.plan.expressions import Expr, field
+from millstream.plan.modes import milliseconds
 from millstream.plan.node import Key, Node, Unary
 
 
@@ -23,6 +24,10 @@ class Source(Node):
     upserts: Key | None = None
     time: str | None = None
     lateness: str | None = None
+    arrival: str | None = None
+    """The column with the time at which a record came into the log, where that is asked for."""
+    idle_after: str | None = None
+    """When it had no rows for so long, time goes on without it."""
 
     @cached_property
     def columns(self) -> Columns:
@@ -35,6 +40,14 @@ class Source(Node):
     @cached_property
     def event_time(self) -> str | None:
         return self.time
+
+    @property
+    def lateness_ms(self) -> int:
+        return milliseconds(self.lateness) if self.lateness else 0
+
+    @property
+    def idle_after_ms(self) -> int | None:
+        return milliseconds(self.idle_after) if self.idle_after else None
 
 
 @dataclass(frozen=True, eq=False)

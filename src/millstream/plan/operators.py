@@ -157,6 +157,54 @@ class Dedup(Stateful, Unary):
 
 
 @dataclass(frozen=True, eq=False)
+class LateRows(Stateful, Unary):
+    """The rows that come when their window is closed."""
+
+    closing: Closing
+
+    prunes = True
+
+    @cached_property
+    def key(self) -> Key | None:
+        return None
+
+    @cached_property
+    def event_time(self) -> str | None:
+        return None
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [needed | {self.closing.end}]
+
+
+@dataclass(frozen=True, eq=False)
+class Expire(Stateful, Unary):
+    """The rows of a stream while they are there: each leaves when the watermark reaches its `closing.end`."""
+
+    closing: Closing
+
+    prunes = True
+
+    @property
+    def end(self) -> str:
+        return self.closing.end
+
+    @cached_property
+    def append_only(self) -> bool:
+        return False
+
+    @cached_property
+    def event_time(self) -> str | None:
+        return None
+
+    @property
+    def drops_late(self) -> bool:
+        return True
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [needed | {self.end}]
+
+
+@dataclass(frozen=True, eq=False)
 class Join(Stateful):
     """Rows that agree on `on` (pairs of expressions) and meet `residual`; `how`: what becomes of the others.
 

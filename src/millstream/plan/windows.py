@@ -15,7 +15,7 @@ from millstream.plan.node import Node
 
 @dataclass(frozen=True)
 class Regular:
-    """Windows of one size, a new one every so often; `every` = `size`: they do not overlap."""
+    """Windows of one size, a new one every so often. `every` below `size`: they overlap; above: there are gaps."""
 
     size_ms: int
     every_ms: int
@@ -33,7 +33,14 @@ class Session:
     gap_ms: int
 
 
-Window = Regular | Session
+@dataclass(frozen=True)
+class Sliding:
+    """The last stretch of time, up to now."""
+
+    size_ms: int
+
+
+Window = Regular | Session | Sliding
 
 
 def tumbling(size: str) -> Window:
@@ -43,13 +50,22 @@ def tumbling(size: str) -> Window:
 
 
 def hopping(size: str, every: str) -> Window:
-    """Windows that overlap: `hopping("10 seconds", every="2 seconds")`."""
+    """Windows that overlap: `hopping("10 seconds", every="2 seconds")`.
+
+    With `every` above `size` there are gaps between them, and rows that are in no window.
+    """
     return Regular(positive("size", size), positive("every", every))
 
 
 def session(gap: str) -> Window:
     """One window per stretch of activity: it ends when nothing came for `gap`. `session("10 minutes")`."""
     return Session(positive("gap", gap))
+
+
+def sliding(size: str) -> Window:
+    """What came in the last so-and-so long: results change when a row comes in and when one leaves.
+    `sliding("5 minutes")`."""
+    return Sliding(positive("size", size))
 
 
 def positive(what: str, text: str) -> int:
@@ -75,13 +91,9 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     at = field(time_of(node, step))
     time = f"unix_micros({at})"
     timed: Node = nodes.Filter(None, step.at, node, Expr(f"NOT {at} IS NULL"))
-    start = time
-    if isinstance(window, Regular):
-        start = f"{time} - pmod({time}, {window.every_ms * 1000})"
-        length = window.size_ms
-    else:
-        length = window.gap_ms
-    if isinstance(window, Regular) and window.overlap > 1:
+    start = f"{time} - pmod({time}, {window.every_ms * 1000})" if isinstance(window, Regular) else time
+    length = window.gap_ms if isinstance(window, Session) else window.size_ms
+    if isinstance(window, Regular) and window.every_ms != window.size_ms:
         starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {start} - i * {window.every_ms * 1000})"
         inside = f"FILTER({starts}, s -> s + {length * 1000} > {time})"
         timed = nodes.Explode(None, step.at, timed, Expr(inside), "_start")
@@ -90,8 +102,19 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     named = [Keyed(START, Expr(f"timestamp_micros({start})")), Keyed(END, Expr(f"timestamp_micros({end})"))]
     chosen = [build.carried(column) for column in node.columns if column.name not in (START, END)]
     placed = nodes.Project(None, step.at, timed, build.distinct_names([*chosen, *named], step))
+    allowed = milliseconds(allowed_lateness)
+    if allowed and isinstance(window, Sliding):
+        raise endless("window", "corrects a sliding window after its end")
     size = window.size_ms if isinstance(window, Regular) else None
-    return Windowed(placed, window, Closing(END, milliseconds(allowed_lateness) + (node.lag or 0), size_ms=size))
+    return Windowed(placed, window, Closing(END, allowed + (node.lag or 0), size_ms=size, length_ms=length))
+
+
+def endless(call: str, what: str) -> MillstreamError:
+    return Step(call, here()).error(
+        "MS-WINDOW-004",
+        f"{what}, and it has none: it moves on with time.",
+        hint="use a longer one, or ms.tumbling() or ms.hopping()",
+    )
 
 
 def time_of(node: Node, step: Step) -> str:
@@ -106,7 +129,11 @@ def time_of(node: Node, step: Step) -> str:
 
 
 def aggregate(rows: Windowed, keys: tuple[Keyed, ...], named: dict[str, str]) -> operators.Aggregate:
-    """One row per window and group."""
+    """One row per window and group; of a sliding window, there is one per group."""
+    if isinstance(rows.window, Sliding):
+        if not keys:
+            raise Step("agg", here()).error("MS-AGG-005", "groups by nothing.", hint="name at least one column")
+        return build.aggregate(operators.Expire(None, here(), rows.node, rows.closing), keys, named)
     every = (*(Keyed(name, Expr(field(name))) for name in (START, END)), *keys)
     made = build.aggregate(rows.node, every, named, rows.closing)
     if isinstance(rows.window, Session):

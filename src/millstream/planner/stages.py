@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Union
+from millstream.plan.operators import Aggregate, Expire
 from millstream.planner.dataflow import Dataflow
 from millstream.planner.rules import apply_rules
 
@@ -67,6 +68,12 @@ class JobPlan:
     def timed(self) -> bool:
         """Whether event time passes in the job: then every stage is told of it."""
         return any(source.time is not None for source in self.sources)
+
+    @property
+    def horizon_ms(self) -> int:
+        """How long after a row's time its last window is closed."""
+        ends = [op.closing for stage in self.stages for op in stage.operators if isinstance(op, Aggregate | Expire)]
+        return max((end.length_ms + end.allowed_ms for end in ends if end is not None), default=0)
 
     def upserted(self, operator: Operator) -> bool:
         """Whether all that reads an operator upserts by its key: then an update need not take the old row back."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 
@@ -19,9 +20,13 @@ class Progress:
     duration_ms: int
     offsets: tuple[str, ...] = ()
     """Up to where each source was read, in the source's own words."""
+    watermark: datetime | None = None
+    """How far event time had come."""
+    held_back_by: str | None = None
+    """The source that is furthest behind in time, of those that are not idle."""
 
     @classmethod
-    def read(cls, report: dict[str, Any]) -> Progress:
+    def read(cls, report: dict[str, Any], held_back_by: str | None = None) -> Progress:
         operators = report.get("stateOperators") or []
         return cls(
             epoch=int(report["batchId"]),
@@ -31,7 +36,13 @@ class Progress:
             state_bytes=sum(state_bytes(part) for part in operators),
             duration_ms=int((report.get("durationMs") or {}).get("triggerExecution") or 0),
             offsets=tuple(str(source.get("endOffset")) for source in report.get("sources") or []),
+            watermark=moment((report.get("eventTime") or {}).get("watermark")),
+            held_back_by=held_back_by,
         )
+
+
+def moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def state_bytes(operator: dict[str, Any]) -> int:

@@ -116,9 +116,10 @@ class Run:
     def progress(self) -> Progress | None:
         """The last epoch that ended, if one has."""
         report = self._query.query.lastProgress if self._query else None
-        if report is None:
+        if self._query is None or report is None:
             return None
-        return Progress.read(report if isinstance(report, dict) else json.loads(report.json))
+        read = report if isinstance(report, dict) else json.loads(report.json)
+        return Progress.read(read, self._query.held_back_by())
 
     def skipped(self) -> dict[str, int]:
         """For each source that skips records it cannot read, how many they were so far."""

@@ -38,8 +38,9 @@ class Target:
 class Query:
     """A started query. `close` publishes what is committed and gives the sinks' locks back."""
 
-    def __init__(self, query: StreamingQuery, publisher: Any, locks: Any, spark: SparkSession) -> None:
+    def __init__(self, query: StreamingQuery, publisher: Any, locks: Any, clock: Any, spark: SparkSession) -> None:
         self.query = query
+        self._clock = clock
         self._publisher = publisher
         self._locks = locks
         self._spark = spark
@@ -55,8 +56,15 @@ class Query:
         jvm: Any = self._spark._jvm
         return int(jvm.millstream.stage.Late.count(operator))
 
+    def held_back_by(self) -> str | None:
+        """The source that is furthest behind in time, of those that are not idle."""
+        name = self._clock.heldBackBy() if self._clock is not None else None
+        return None if name is None else str(name)
+
     def close(self) -> None:
         """Publication before the locks: nobody else may write in between."""
+        if self._clock is not None:
+            self._clock.close()
         self._publisher.close()
         self._spark._jsparkSession.streams().removeListener(self._publisher)
         self._locks.close()
@@ -71,7 +79,8 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
         publisher = jvm.millstream.sink.Publisher(listed, target.checkpoint)
         spark._jsparkSession.streams().addListener(publisher)
         if isinstance(mode, MicroBatch) and mode.clock is not None:
-            return Query(clocked(lowered, listed, mode.clock, target, spark), publisher, locks, spark)
+            return Query(clocked(lowered, listed, mode.clock, target, spark), publisher, locks, None, spark)
+        clock = clock_of(lowered, mode, target, spark)
         writer = lowered.frame.writeStream.format(form(sinks)).outputMode("update").queryName(target.job)
         writer = writer.option("sinks", listed).option("checkpointLocation", target.checkpoint)
         if isinstance(mode, RealTime):
@@ -80,7 +89,7 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
             writer = writer.trigger(availableNow=True)
         elif isinstance(mode, MicroBatch):
             writer = writer.trigger(processingTime=f"{mode.every_ms} milliseconds")
-        return Query(writer.start(), publisher, locks, spark)
+        return Query(writer.start(), publisher, locks, clock, spark)
     except BaseException:
         locks.close()
         raise
@@ -91,6 +100,21 @@ def clocked(lowered: Lowered, listed: str, clock: str, target: Target, spark: Sp
     jvm: Any = spark._jvm
     start = jvm.millstream.testing.GivenClock.start
     return StreamingQuery(start(lowered.frame._jdf, clock, target.job, target.checkpoint, listed))
+
+
+def clock_of(lowered: Lowered, mode: Mode, target: Target, spark: SparkSession) -> Any:
+    """Lets time go on without idle sources; None: no source has a time."""
+    if lowered.clock is None:
+        return None
+    every = mode.every_ms if isinstance(mode, MicroBatch) else 0
+    told = json.dumps({**lowered.clock, "rests": not ends(mode)})
+    make = spark._jvm.millstream.time.Clock.of
+    return make(spark._jsparkSession, target.job, told, every, isinstance(mode, RealTime))
+
+
+def ends(mode: Mode) -> bool:
+    """Whether it works off what there is: then no source is ever idle."""
+    return isinstance(mode, MicroBatch) and mode.until_caught_up
 
 
 def write_batch(lowered: Lowered, sinks: tuple[Sink, ...], target: Target, spark: SparkSession) -> None:

@@ -52,6 +52,12 @@ def ends(log: Path) -> list[Ends]:
     return [{int(partition): end for partition, end in offsets(line).items()} for line in lines]
 
 
+def watermark(checkpoint: JournalPath, epoch: int) -> int:
+    """How far time had come in an epoch, in milliseconds: it stands with the settings."""
+    log = Path(checkpoint) / "spark" / "offsets" / str(epoch)
+    return int(json.loads(log.read_text().splitlines()[1])["batchWatermarkMs"])
+
+
 def offsets(line: str) -> dict[str, int]:
     """A source that has read nothing yet has a dash."""
     found: dict[str, int] = {} if line.strip() in ("-", "") else json.loads(line)

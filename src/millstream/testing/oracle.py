@@ -27,7 +27,7 @@ from millstream.plan.nodes import Changes, Sink, Source
 from millstream.spark.lower.job import lower_batch
 from millstream.testing.cases import Change
 from millstream.testing.changelog import Appends, Changelog, Rows, Upserts, difference, text
-from millstream.testing.epochs import Ends, committed, published
+from millstream.testing.epochs import Ends, committed, published, watermark
 from millstream.testing.feed import feed
 
 if TYPE_CHECKING:
@@ -228,8 +228,9 @@ def results(job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> dic
         for epoch in listed[start : start + at_once]:
             names = [source.name for source in plan.sources]
             ends = dict(zip(names, epochs[epoch], strict=True))
-            rows = lower_batch(plan, own, lambda source, ends=ends: ending(source, ends)).frame  # type: ignore[misc]
-            frames.append(rows.selectExpr(f"{epoch} AS epoch", "sink", "value", "w"))
+            now = watermark(job.checkpoint, epoch)
+            rows = lower_batch(plan, own, lambda source, ends=ends: ending(source, ends), now)  # type: ignore[misc]
+            frames.append(rows.frame.selectExpr(f"{epoch} AS epoch", "sink", "value", "w"))
         for row in reduce(lambda one, other: one.unionAll(other), frames).collect():
             sink = job._sinks[row["sink"]]
             found[row["epoch"]][sink.name][text(value(sink, row["value"]))] += row["w"]

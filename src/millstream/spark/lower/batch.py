@@ -12,6 +12,7 @@ from pyspark.sql.functions import expr
 from millstream.plan.expressions import field
 from millstream.plan.node import Node, Stateful
 from millstream.plan.nodes import Sink, Source, Union
+from millstream.plan.operators import Expire
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.frames import hidden, steps
 from millstream.spark.lower.operators import LOWERINGS
@@ -27,9 +28,12 @@ Endings = Callable[[Source], str | None]
 class Batch:
     """Lowers nodes one by one; a node that several read is lowered once."""
 
-    def __init__(self, spark: SparkSession, endings: Endings = lambda source: None) -> None:
+    def __init__(self, spark: SparkSession, timed: tuple[Source, ...], endings: Endings, watermark: int | None) -> None:
+        """`timed`: the sources with a time, which make the watermark where it is not given."""
         self.spark = spark
+        self.timed = timed
         self.endings = endings
+        self.given = watermark
         self.made: dict[Node, DataFrame] = {}
 
     def rows(self, node: Node) -> DataFrame:
@@ -42,6 +46,9 @@ class Batch:
             case Source():
                 rows = sources.batch(node, self.spark, self.endings(node))
                 return summed(rows, node) if node.options.changelog else rows
+            case Expire():
+                inputs = (steps(self.rows(node.input), ()), self.watermark())
+                return weighed(LOWERINGS[Expire].batch(node, inputs))
             case Stateful():
                 inputs = tuple(steps(self.rows(part), ()) for part in node.inputs)
                 return weighed(LOWERINGS[type(node)].batch(node, inputs))
@@ -51,6 +58,17 @@ class Batch:
                 return self.rows(node.input)
             case _:
                 return steps(self.rows(node.inputs[0]), (node,))
+
+    def watermark(self) -> DataFrame:
+        """How far time has come when all input is read: the least of what the sources say."""
+        if self.given is not None:
+            return self.spark.range(1).selectExpr(f"{self.given}L AS `_watermark`")
+        said = []
+        for source in self.timed:
+            assert source.time is not None
+            latest = f"unix_millis(max({field(source.time)})) - {source.lateness_ms}L"
+            said.append(self.rows(source).selectExpr(f"coalesce({latest}, 0L) AS `_watermark`"))
+        return reduce(DataFrame.unionAll, said).selectExpr("min(`_watermark`) AS `_watermark`")
 
     def plain(self, node: Node) -> DataFrame:
         """A node's fields alone, in their order."""

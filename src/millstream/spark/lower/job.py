@@ -16,24 +16,35 @@ from millstream.spark.lower.stage import Output, lower_stage
 
 @dataclass(frozen=True)
 class Lowered:
-    """The rows for all sinks, and for each operator the shape of its state."""
+    """The rows for all sinks, and for each operator the shape of its state. `clock`: the sources with a time."""
 
     frame: DataFrame
     shapes: dict[str, str]
+    clock: dict[str, object] | None = None
 
 
 def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowered:
     upstream = [Output(sources.stream(source, spark), {source: (None, None)}, {}) for source in plan.sources]
+    clock = clocked(plan, [output.frame for output in upstream], spark) if plan.timed else None
     shapes: dict[str, str] = {}
     for stage in plan.stages:
         upstream = [lower_stage(plan, stage, upstream, spark, combine)]
         shapes |= upstream[0].shapes
-    return Lowered(lower_sinks(plan.sinks, plan.routes, upstream), shapes)
+    return Lowered(lower_sinks(plan.sinks, plan.routes, upstream), shapes, clock)
 
 
-def lower_batch(plan: JobPlan, spark: SparkSession, endings: Endings = lambda source: None) -> Lowered:
+def clocked(plan: JobPlan, frames: list[DataFrame], spark: SparkSession) -> dict[str, object]:
+    timed = [(place, source) for place, source in enumerate(plan.sources) if source.time is not None]
+    told = [sources.clock(source, place, frames[place], spark) for place, source in timed]
+    return {"horizon_ms": plan.horizon_ms, "sources": told}
+
+
+def lower_batch(
+    plan: JobPlan, spark: SparkSession, endings: Endings = lambda source: None, watermark: int | None = None
+) -> Lowered:
     """The rows of every sink after all input, or after that up to some offsets, to be written in one go."""
-    batch = Batch(spark, endings)
+    timed = tuple(source for source in plan.sources if source.time is not None)
+    batch = Batch(spark, timed, endings, watermark)
     typed = [(tag, sink) for tag, sink in enumerate(plan.sinks) if sink.options.format == "parquet"]
     whole = {tag: whole_type(sink, batch.rows(sink)) for tag, sink in typed}
     written: DataFrame | None = None

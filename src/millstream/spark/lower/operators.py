@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Collapse, Dedup, Join, Latest, Sessions, Top
+from millstream.plan.operators import Aggregate, Collapse, Dedup, Expire, Join, LateRows, Latest, Sessions, Top
 from millstream.planner.stages import Pass
 from millstream.spark.lower.aggregate import AGGREGATE
 from millstream.spark.lower.collapse import COLLAPSE
 from millstream.spark.lower.dedup import DEDUP
+from millstream.spark.lower.expire import EXPIRE
 from millstream.spark.lower.join import JOIN
+from millstream.spark.lower.late_rows import LATE_ROWS
 from millstream.spark.lower.latest import LATEST
 from millstream.spark.lower.passing import PASS
 from millstream.spark.lower.ports import Lowering
@@ -21,7 +23,9 @@ LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Aggregate: AGGREGATE,
     Collapse: COLLAPSE,
     Dedup: DEDUP,
+    Expire: EXPIRE,
     Join: JOIN,
+    LateRows: LATE_ROWS,
     Latest: LATEST,
     Pass: PASS,
     Sessions: SESSIONS,

@@ -12,12 +12,13 @@ from millstream.errors import MillstreamError
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Source
 
-RECORD = ("key", "value", "partition", "offset")
+RECORD = ("key", "value", "partition", "offset", "timestamp")
 LINE = (
     "CAST(NULL AS BINARY) AS key",
     "CAST(value AS BINARY) AS value",
     "0 AS partition",
     "_metadata.file_block_start AS offset",
+    "_metadata.file_modification_time AS timestamp",
 )
 """A line of text as a record. Spark does not say which line of its file it is."""
 Begun = Any
@@ -30,8 +31,11 @@ def stream(source: Source, spark: SparkSession) -> DataFrame:
         return rows
     marks = source.options.reader().marks
     if marks is None:
-        return rows.withWatermark(source.time, source.lateness or "0 seconds")
-    return marked(source, rows, spark.readStream.format(marks.format).options(**dict(marks.options)).load())
+        watched = rows.withWatermark(source.time, f"{source.lateness_ms} milliseconds")
+    else:
+        watched = marked(source, rows, spark.readStream.format(marks.format).options(**dict(marks.options)).load())
+    # Without the column's mark: by it Spark would drop late rows itself, before windows can count them.
+    return watched.withMetadata(source.time, {})
 
 
 def marked(source: Source, rows: DataFrame, marks: DataFrame) -> DataFrame:
@@ -41,9 +45,18 @@ def marked(source: Source, rows: DataFrame, marks: DataFrame) -> DataFrame:
     empty = {name: f"CAST(NULL AS {type_}) AS {field(name)}" for name, type_ in types.items()}
     timed = empty | {source.time: f"timestamp AS {field(source.time)}"}
     both = rows.selectExpr("*", "false AS `_mark`").unionAll(marks.selectExpr(*timed.values(), "true AS `_mark`"))
-    watched = both.withWatermark(source.time, source.lateness or "0 seconds")
+    watched = both.withWatermark(source.time, f"{source.lateness_ms} milliseconds")
     # It names the time, so that Spark does not move it in front of the watermark.
     return watched.where(f"NOT (`_mark` AND {field(source.time)} IS NOT NULL)").drop("_mark")
+
+
+def clock(source: Source, place: int, rows: DataFrame, spark: SparkSession) -> dict[str, object]:
+    """What the clock is told of a source with a time."""
+    jvm = spark._jvm
+    assert jvm is not None
+    rest = {} if source.idle_after_ms is None else {"idle_after_ms": source.idle_after_ms}
+    watermark = jvm.millstream.time.Clock.watermark(rows._jdf)
+    return {"name": source.name, "place": place, "watermark": watermark, "lateness_ms": source.lateness_ms, **rest}
 
 
 def batch(source: Source, spark: SparkSession, ending: str | None = None) -> DataFrame:
@@ -69,7 +82,11 @@ def weighed(source: Source, rows: DataFrame) -> DataFrame:
     weight = "CASE `op` WHEN 'insert' THEN 1L WHEN 'delete' THEN -1L ELSE raise_error(concat({}, `op`)) END"
     wrong = f"'MS-DECODE-001: source \"{source.name}\" has a row whose op is neither insert nor delete: '"
     chosen = weight.format(wrong) if source.options.changelog else "1L"
-    return rows.selectExpr(f"{chosen} AS `_w`", *(field(part.name) for part in source.schema))
+    arrival = source.options.reader().arrival
+    names = {part.name: field(part.name) for part in source.schema}
+    if source.arrival is not None:
+        names[source.arrival] = f"{arrival} AS {field(source.arrival)}"
+    return rows.selectExpr(f"{chosen} AS `_w`", *names.values())
 
 
 def stored_schema(source: Source, spark: SparkSession) -> StructType:
@@ -87,6 +104,7 @@ def decoded(source: Source, records: DataFrame, spark: SparkSession) -> DataFram
         "on_error": source.options.on_error,
         "changelog": source.options.changelog,
         "upserts": list(source.upserts or ()),
+        "arrival": source.arrival,
     }
     jvm = spark._jvm
     assert jvm is not None
@@ -96,7 +114,8 @@ def decoded(source: Source, records: DataFrame, spark: SparkSession) -> DataFram
 
 
 def spark_schema(source: Source, spark: SparkSession) -> StructType:
-    ddl = ", ".join(f"{field(part.name)} {part.type}" for part in source.schema)
+    fields = [part for part in source.schema if part.name != source.arrival]
+    ddl = ", ".join(f"{field(part.name)} {part.type}" for part in fields)
     try:
         return StructType.fromDDL(ddl)
     except Exception as error:

@@ -1,0 +1,210 @@
+package millstream.time;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.OptionalLong;
+import java.util.UUID;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.execution.streaming.runtime.WatermarkTracker;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+import org.apache.spark.sql.streaming.StreamingQueryProgress;
+import scala.Option;
+
+/**
+ * Lets time go on without the sources that are idle, and says which of the others holds it back.
+ *
+ * <pre>
+ *   some are active    the watermark is the least of theirs
+ *   all are idle       it goes on from the greatest with the clock, until every window is closed
+ * </pre>
+ *
+ * <p>Spark's own rule takes the least of all. What is added here only ever moves the watermark forward; Spark logs it
+ * with the next epoch, so that it is the same after a restart.
+ */
+public final class Clock extends StreamingQueryListener implements AutoCloseable {
+  private static final long LOOK_MS = 100;
+
+  private final SparkSession spark;
+  private final String job;
+  private final Timed[] sources;
+  /** How often sources are asked for rows; in real time always. */
+  private final long every;
+
+  private final boolean realTime;
+  /** Whether sources may be idle; not where a query works off what there is, and ends. */
+  private final boolean rests;
+
+  /** How long after a row its last window is closed. */
+  private final long horizon;
+
+  private volatile MicroBatchExecution query;
+  private volatile boolean closed;
+  private StreamingQueryProgress last;
+  private long lastAt;
+  private long restored = -1;
+
+  private Clock(SparkSession spark, String job, JsonNode spec, long every, boolean realTime) {
+    this.spark = spark;
+    this.job = job;
+    this.every = every;
+    this.realTime = realTime;
+    this.rests = spec.get("rests").asBoolean();
+    this.horizon = spec.get("horizon_ms").asLong();
+    this.lastAt = System.currentTimeMillis();
+    JsonNode listed = spec.get("sources");
+    this.sources = new Timed[listed.size()];
+    for (int i = 0; i < sources.length; i++) {
+      sources[i] = new Timed(listed.get(i), lastAt);
+    }
+  }
+
+  /** The clock of a query that is about to be started; its {@code spec} lists the sources with a time. */
+  public static Clock of(SparkSession spark, String job, String spec, long every, boolean realTime) {
+    JsonNode read;
+    try {
+      read = new ObjectMapper().readTree(spec);
+    } catch (JsonProcessingException error) {
+      throw new IllegalArgumentException("not JSON: " + spec, error);
+    }
+    Clock clock = new Clock(spark, job, read, every, realTime);
+    spark.streams().addListener(clock);
+    return clock;
+  }
+
+  /** Spark waits until this has returned, and only then begins its first epoch. */
+  @Override
+  public void onQueryStarted(QueryStartedEvent event) {
+    if (query != null || !job.equals(event.name())) {
+      return;
+    }
+    StreamingQueryWrapper started = (StreamingQueryWrapper) spark.streams().get(event.id());
+    MicroBatchExecution running = (MicroBatchExecution) started.streamingQuery();
+    query = running;
+    if (rests && Arrays.stream(sources).anyMatch(Timed::mayRest)) {
+      Propagation.install(running);
+      Thread thread = new Thread(this::watch, "millstream clock");
+      thread.setDaemon(true);
+      thread.start();
+    }
+  }
+
+  @Override
+  public void onQueryProgress(QueryProgressEvent event) {
+    // It is looked for, together with what the query does: events come late.
+  }
+
+  @Override
+  public void onQueryTerminated(QueryTerminatedEvent event) {
+    // As above.
+  }
+
+  /** Under which name Spark keeps the watermark of a source. */
+  public static String watermark(Dataset<Row> source) {
+    LogicalPlan plan = source.queryExecution().analyzed();
+    while (!(plan instanceof EventTimeWatermark)) {
+      plan = plan.children().head();
+    }
+    return ((EventTimeWatermark) plan).nodeId().toString();
+  }
+
+  /** The source whose time is the least, of those that are not idle; NULL: none. */
+  public synchronized String heldBackBy() {
+    WatermarkTracker tracker = query == null ? null : query.watermarkTracker();
+    Timed least = null;
+    for (Timed source : sources) {
+      boolean less = least == null || tracker != null && said(tracker, source) < said(tracker, least);
+      least = !source.idle() && less ? source : least;
+    }
+    return least == null ? null : least.name;
+  }
+
+  private void watch() {
+    while (!closed) {
+      try {
+        Thread.sleep(LOOK_MS);
+      } catch (InterruptedException stopped) {
+        return;
+      }
+      look(System.currentTimeMillis());
+    }
+  }
+
+  /** What an epoch did not read of a source is only known of the moment at which it asked. */
+  private synchronized void look(long now) {
+    boolean waiting = !query.status().isTriggerActive();
+    StreamingQueryProgress progress = query.lastProgress();
+    if (progress != null && progress != last) {
+      last = progress;
+      lastAt = now;
+      for (Timed source : sources) {
+        source.note(progress.sources(), now);
+      }
+      move(realTime ? now : Instant.parse(progress.timestamp()).toEpochMilli());
+    } else if (waiting && now - lastAt >= every + 2 * LOOK_MS) {
+      move(now);
+    }
+  }
+
+  private void move(long known) {
+    WatermarkTracker tracker = query.watermarkTracker();
+    if (tracker == null) {
+      return;
+    }
+    synchronized (tracker) {
+      long current = tracker.currentWatermark();
+      restored = restored < 0 ? current : restored;
+      for (Timed source : sources) {
+        source.judge(known);
+      }
+      OptionalLong least =
+          Arrays.stream(sources).filter(source -> !source.idle()).mapToLong(source -> said(tracker, source)).min();
+      long next = least.isPresent() ? least.getAsLong() : alone(tracker, known, current);
+      if (next > current) {
+        tracker.setWatermark(next);
+      }
+    }
+  }
+
+  /** All are idle. Time goes on in steps: each is an epoch. */
+  private long alone(WatermarkTracker tracker, long known, long current) {
+    long from = restored;
+    long end = restored;
+    long since = 0;
+    long step = Long.MAX_VALUE;
+    for (Timed source : sources) {
+      long said = said(tracker, source);
+      from = Math.max(from, said);
+      end = Math.max(end, Math.max(said, restored) + source.lateness);
+      since = Math.max(since, source.activeAt());
+      step = Math.min(step, source.idleAfter());
+    }
+    if (from == 0) {
+      return current;
+    }
+    end += horizon;
+    long next = Math.min(from + known - since, end);
+    return next == end || next - current >= step ? next : current;
+  }
+
+  /** How far a source is; 0 if it has not said so since the query was started. */
+  private static long said(WatermarkTracker tracker, Timed source) {
+    UUID name = source.watermark;
+    Option<Option<Object>> found = tracker.watermarkMap().get(name);
+    return found.isEmpty() || found.get().isEmpty() ? 0 : (Long) found.get().get();
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    spark.streams().removeListener(this);
+  }
+}

@@ -1,0 +1,58 @@
+package millstream.time;
+
+import java.lang.reflect.Field;
+import java.util.TreeMap;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
+import org.apache.spark.sql.execution.streaming.runtime.WatermarkPropagator;
+
+/**
+ * How Spark tells its operators of the watermark, with one thing changed: that of an epoch yet to begin may still move.
+ *
+ * <p>A query that waits for rows asks again and again whether the watermark alone calls for an epoch. Spark takes it for
+ * granted that the answer cannot change until rows come.
+ */
+final class Propagation implements WatermarkPropagator {
+  private final WatermarkPropagator sparks;
+  private final TreeMap<Long, Long> told = new TreeMap<>();
+
+  private Propagation(WatermarkPropagator sparks) {
+    this.sparks = sparks;
+  }
+
+  /** To be done before the query's first epoch. */
+  static void install(MicroBatchExecution query) {
+    try {
+      Field field = MicroBatchExecution.class.getDeclaredField("watermarkPropagator");
+      field.setAccessible(true);
+      field.set(query, new Propagation((WatermarkPropagator) field.get(query)));
+    } catch (ReflectiveOperationException error) {
+      throw new IllegalStateException("MS-SETUP-004: this Spark keeps its watermark elsewhere than Spark 4.3.", error);
+    }
+  }
+
+  @Override
+  public void propagate(long epoch, SparkPlan plan, long watermark) {
+    Long before = told.put(epoch, watermark);
+    if (before != null && before != watermark) {
+      sparks.purge(epoch);
+    }
+    sparks.propagate(epoch, plan, watermark);
+  }
+
+  @Override
+  public long getInputWatermarkForLateEvents(long epoch, long operator) {
+    return sparks.getInputWatermarkForLateEvents(epoch, operator);
+  }
+
+  @Override
+  public long getInputWatermarkForEviction(long epoch, long operator) {
+    return sparks.getInputWatermarkForEviction(epoch, operator);
+  }
+
+  @Override
+  public void purge(long epoch) {
+    told.headMap(epoch, true).clear();
+    sparks.purge(epoch);
+  }
+}

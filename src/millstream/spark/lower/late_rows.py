@@ -1,0 +1,35 @@
+"""Rows that come when their window is closed: all rows pass by, the late ones go on."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import IntegerType
+
+from millstream.plan.expressions import field
+from millstream.plan.operators import LateRows
+from millstream.spark.lower.passing import BUCKETS
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, whole_row
+from millstream.spark.lower.types import types_of
+
+
+def shapes(node: LateRows, rows: Frames) -> tuple[Shape, ...]:
+    fields = [field(name) for name in node.carries]
+    payload = tuple((name, field(name)) for name in node.carries)
+    key = f"pmod(hash({', '.join(fields)}), {BUCKETS})"
+    return (Shape((key,), (IntegerType(),), payload, tuple(types_of(rows[0], fields))),)
+
+
+def unpack(node: LateRows, rows: Frames, struct: str) -> Unpacked:
+    return whole_row(node, struct)
+
+
+def spec(node: LateRows, rows: Frames) -> dict[str, object]:
+    return {"kind": "late", "end": node.carries.index(node.closing.end), "allowed_ms": node.closing.allowed_ms}
+
+
+def batch(node: LateRows, rows: Frames) -> DataFrame:
+    """Where all rows are there at once, none is late."""
+    return plain(node, rows[0]).where("false")
+
+
+LATE_ROWS = Lowering(shapes, unpack, spec, batch)
