@@ -18,7 +18,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.LongAccumulator;
 
 /**
- * Turns records of a log ({@code key, value, partition, offset}) into weighted rows.
+ * Turns records of a log ({@code key, value, partition, offset, timestamp}) into weighted rows.
  *
  * <p>Done before any step of the user's, so that no filter can hide a record that cannot be read. What happens to
  * such a record is the source's policy: fail and name it, skip and count it, or send it on as a dead letter.
@@ -35,7 +35,7 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
     this.skipped = skipped;
   }
 
-  /** {@code records} must have the columns key, value, partition and offset, in that order. */
+  /** {@code records} must have the columns key, value, partition and offset, for versions timestamp, in that order. */
   public static Dataset<Row> apply(Dataset<Row> records, String specJson, String schemaJson) {
     StructType schema = (StructType) StructType.fromJson(schemaJson);
     DecodeSpec spec = DecodeSpec.read(parse(specJson), schema);

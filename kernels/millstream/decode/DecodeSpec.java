@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.StructType;
  * What is to be made of a source's records.
  *
  * <pre>
- *   out:  the schema's columns, _w,  [_deleted, _order  for upserts],  [_bad  for dead letters]
+ *   out:  the schema's columns, _w,  [_deleted, _order  for upserts],  [_place, _at  for versions],
+ *         [_bad  for dead letters]
  * </pre>
  */
 final class DecodeSpec implements Serializable {
@@ -20,6 +21,8 @@ final class DecodeSpec implements Serializable {
   final String onError;
   final boolean changelog;
   final String[] upserts;
+  /** Whether each change is wanted with its place in the log and the time at which it was put there. */
+  final boolean versions;
   final StructType schema;
 
   private DecodeSpec(JsonNode json, StructType schema) {
@@ -27,6 +30,7 @@ final class DecodeSpec implements Serializable {
     this.topic = json.get("topic").asText();
     this.onError = json.get("on_error").asText();
     this.changelog = json.get("changelog").asBoolean();
+    this.versions = json.path("versions").asBoolean();
     JsonNode keys = json.get("upserts");
     this.upserts = new String[keys.size()];
     for (int i = 0; i < upserts.length; i++) {
@@ -44,6 +48,9 @@ final class DecodeSpec implements Serializable {
     if (upserts.length > 0) {
       type = type.add("_deleted", DataTypes.BooleanType, false).add("_order", DataTypes.LongType, false);
     }
+    if (versions) {
+      type = type.add("_place", DataTypes.LongType, true).add("_at", DataTypes.TimestampType, true);
+    }
     if (onError.equals("dead_letter")) {
       type = type.add("_bad", deadLetterType(), true);
     }
@@ -54,8 +61,12 @@ final class DecodeSpec implements Serializable {
     return schema.length();
   }
 
-  int bad() {
+  int place() {
     return weight() + (upserts.length > 0 ? 3 : 1);
+  }
+
+  int bad() {
+    return place() + (versions ? 2 : 0);
   }
 
   private static StructType deadLetterType() {

@@ -29,7 +29,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   /** Puts a stage on top of routed rows; {@code combine}: merge rows of the same key before the shuffle. */
   public static Dataset<Row> apply(Dataset<Row> routed, String spec, boolean combine, boolean timed) {
     Layout layout = new Layout(routed.schema());
-    Operator[] operators = StageSpec.operators(spec, layout);
+    Operator[] operators = StageSpec.operators(spec, layout, routed.sparkSession());
     for (Operator operator : operators) {
       operator.countLate(Late.counter(routed.sparkSession(), operator.name));
     }

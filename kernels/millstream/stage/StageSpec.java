@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 import java.util.function.Function;
+import org.apache.spark.sql.SparkSession;
 
 /**
  * Reads what a stage is to host, as the lowering wrote it:
@@ -20,7 +21,9 @@ final class StageSpec {
   private static final Map<String, Function<OperatorSpec, Operator>> KINDS =
       Map.ofEntries(
           entry("aggregate", Aggregate::of),
+          entry("as_of", AsOf::of),
           entry("collapse", Collapse::of),
+          entry("enrich", Enrich::of),
           entry("join", Join::of),
           entry("latest", Latest::of),
           entry("top", Top::of),
@@ -29,7 +32,7 @@ final class StageSpec {
 
   private StageSpec() {}
 
-  static Operator[] operators(String json, Layout layout) {
+  static Operator[] operators(String json, Layout layout, SparkSession spark) {
     JsonNode spec;
     try {
       spec = new ObjectMapper().readTree(json);
@@ -38,7 +41,7 @@ final class StageSpec {
     }
     Operator[] operators = new Operator[spec.size()];
     for (int i = 0; i < operators.length; i++) {
-      operators[i] = operator(new OperatorSpec(spec.get(i), layout));
+      operators[i] = operator(new OperatorSpec(spec.get(i), layout, spark));
     }
     return operators;
   }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from millstream.errors import did_you_mean
 from millstream.plan import build, operators, top, windows
+from millstream.plan import enrich as enriching
 from millstream.plan.aggregates import Keyed
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
@@ -111,6 +112,14 @@ class Stream(Relation):
     def join(self, other: Relation, on: str, how: str = "inner") -> Stream | Table:
         """Rows of both sides that agree: `likes.as_("a").join(likes.as_("b"), on="a.liker = b.liked")`."""
         return joined(self, other, on, how)
+
+    def enrich(self, table: Table, on: str, *, how: str = "left", as_of: str | None = None) -> Stream:
+        """Each row with what a table knows of it, once: `likes.as_("l").enrich(people.as_("p"), on="l.liker = p.id")`.
+
+        Rows of which the table knows nothing have NULLs; `how="inner"` leaves them out. `as_of="l.at"`: as the table
+        was at the row's time, sent when the watermark has passed it.
+        """
+        return Stream(self._job, enriching.enrich(self._node, self._other(table, "enrich"), on, how, as_of))
 
     def window(self, window: Window, *, allowed_lateness: str = "0 seconds") -> WindowedStream:
         """Rows by stretches of time: `window(ms.tumbling("1 minute"))`.

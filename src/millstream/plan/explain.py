@@ -5,8 +5,20 @@ from __future__ import annotations
 from millstream.plan.aggregates import Figure
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project, Sink, Source, Union
-from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Ordering, Sessions, Top
+from millstream.plan.nodes import (
+    Alias,
+    DeadLetters,
+    Declared,
+    Explode,
+    Filter,
+    Keep,
+    Project,
+    Sink,
+    Source,
+    Union,
+    Versions,
+)
+from millstream.plan.operators import Aggregate, Collapse, Enrich, Join, Latest, Ordering, Sessions, Top
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -17,7 +29,7 @@ def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
 def branch(node: Node, first: str, rest: str, notes: dict[Node, str], shown: set[Node]) -> list[str]:
     if isinstance(node, Declared | Keep):
         return branch(node.inputs[0], first, rest, notes, shown)
-    again = node in shown and bool(node.inputs)
+    again = node in shown
     note = notes.get(node, "")
     lines = [first + describe(node) + (f"   [{note}]" if note else "") + ("   (shown above)" if again else "")]
     if again:
@@ -72,8 +84,22 @@ def describe(node: Node) -> str:
             on = " AND ".join(f"{left} = {right}" for left, right in pairs(node))
             residual = f", where {node.residual.shown}" if node.residual else ""
             return f"join {node.name}: on {on}{residual}; {'append' if node.append_only else 'changelog'}"
+        case Enrich():
+            return enriched(node)
+        case Versions():
+            return f"{'versions' if node.timed else 'upserts'} by {', '.join(node.by)}"
         case _:
             return node.name
+
+
+def enriched(node: Enrich) -> str:
+    on = " AND ".join(f"{left} = {right}" for left, right in pairs(node.pairing))
+    asked = f", where {node.residual.shown}" if node.residual else ""
+    when = "latest known"
+    if node.as_of and node.since:
+        time, since = node.pairing.carried[0][node.as_of], node.pairing.carried[1][node.since]
+        when = f"as of {time} by {since}, state until it is past"
+    return f"enrich {node.name}: on {on}{asked}; {when}; {'left' if node.outer else 'inner'}, append"
 
 
 def by(node: Sink) -> str:

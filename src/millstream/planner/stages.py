@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Union
+from millstream.plan.operators import Enrich
 from millstream.planner.dataflow import Dataflow
 from millstream.planner.rules import apply_rules
 
@@ -66,7 +67,7 @@ class JobPlan:
     @property
     def timed(self) -> bool:
         """Whether event time passes in the job: then every stage is told of it."""
-        return any(source.time is not None for source in self.sources)
+        return any(source.holds_time for source in self.sources)
 
     def upserted(self, operator: Operator) -> bool:
         """Whether all that reads an operator upserts by its key: then an update need not take the old row back."""
@@ -78,7 +79,10 @@ class JobPlan:
             return False
         if isinstance(route.to, Sink):
             return route.to.mode == "upsert"
-        return isinstance(route.to.operator, Pass) and self.upserted(route.to.operator)
+        operator = route.to.operator
+        if isinstance(operator, Enrich):
+            return route.to.side == 1 and operator.replaces
+        return isinstance(operator, Pass) and self.upserted(operator)
 
 
 def plan_job(flow: Dataflow) -> JobPlan:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.modes import Batch, Mode, RealTime
-from millstream.plan.operators import Aggregate
+from millstream.plan.operators import Aggregate, Enrich
 from millstream.plan.restarts import Restarts
-from millstream.planner.stages import JobPlan
+from millstream.planner.stages import JobPlan, Operator
 from millstream.runtime.carry import Carriage, stage
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained, transient
@@ -125,11 +125,11 @@ class Run:
         return {name: self._query.skipped(name) for name in sources} if self._query else {}
 
     def late(self) -> dict[str, int]:
-        """For each step with windows, how many rows came too late to be counted in so far."""
+        """For each step with windows or versions, how many rows came too late to be counted in so far."""
         if self._query is None:
             return {}
-        steps = [op for stage in self._plan.stages for op in stage.operators if isinstance(op, Aggregate)]
-        return {step.name: self._query.late(step.name) for step in steps if step.closing is not None}
+        steps = [op for stage in self._plan.stages for op in stage.operators if awaits(op)]
+        return {step.name: self._query.late(step.name) for step in steps}
 
     def poll(self, seconds: float) -> bool:
         """Waits so long for the end; whether it came. A failure that the job is not started again from is raised."""
@@ -225,3 +225,10 @@ def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
     if isinstance(mode, RealTime):
         return partitions + len(plan.stages) * parallelism
     return max(2, os.cpu_count() or 2)
+
+
+def awaits(operator: Operator) -> bool:
+    """Whether rows can be too late for it."""
+    if isinstance(operator, Aggregate):
+        return operator.closing is not None
+    return isinstance(operator, Enrich) and operator.as_of is not None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Sessions, Top
+from millstream.plan.operators import Aggregate, Collapse, Enrich, Join, Latest, Sessions, Top
 from millstream.planner.stages import Pass
 from millstream.spark.lower.aggregate import AGGREGATE
 from millstream.spark.lower.collapse import COLLAPSE
+from millstream.spark.lower.enrich import ENRICH
 from millstream.spark.lower.join import JOIN
 from millstream.spark.lower.latest import LATEST
 from millstream.spark.lower.passing import PASS
@@ -19,6 +20,7 @@ from millstream.spark.lower.top import TOP
 LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Aggregate: AGGREGATE,
     Collapse: COLLAPSE,
+    Enrich: ENRICH,
     Join: JOIN,
     Latest: LATEST,
     Pass: PASS,

@@ -13,11 +13,13 @@ from millstream.plan.expressions import field
 from millstream.plan.nodes import Source
 
 RECORD = ("key", "value", "partition", "offset")
+VERSIONED = (*RECORD, "timestamp")
 LINE = (
     "CAST(NULL AS BINARY) AS key",
     "CAST(value AS BINARY) AS value",
     "0 AS partition",
     "_metadata.file_block_start AS offset",
+    "_metadata.file_modification_time AS timestamp",
 )
 """A line of text as a record. Spark does not say which line of its file it is."""
 Begun = Any
@@ -26,7 +28,7 @@ Begun = Any
 
 def stream(source: Source, spark: SparkSession) -> DataFrame:
     rows = read(source, spark.readStream, {}, spark)
-    if source.time is None:
+    if source.time is None or not source.holds_time:
         return rows
     marks = source.options.reader().marks
     if marks is None:
@@ -69,7 +71,8 @@ def weighed(source: Source, rows: DataFrame) -> DataFrame:
     weight = "CASE `op` WHEN 'insert' THEN 1L WHEN 'delete' THEN -1L ELSE raise_error(concat({}, `op`)) END"
     wrong = f"'MS-DECODE-001: source \"{source.name}\" has a row whose op is neither insert nor delete: '"
     chosen = weight.format(wrong) if source.options.changelog else "1L"
-    return rows.selectExpr(f"{chosen} AS `_w`", *(field(part.name) for part in source.schema))
+    version = ("0L AS `_place`", "_metadata.file_modification_time AS `_at`") if source.versioned else ()
+    return rows.selectExpr(f"{chosen} AS `_w`", *version, *(field(part.name) for part in source.schema))
 
 
 def stored_schema(source: Source, spark: SparkSession) -> StructType:
@@ -87,10 +90,11 @@ def decoded(source: Source, records: DataFrame, spark: SparkSession) -> DataFram
         "on_error": source.options.on_error,
         "changelog": source.options.changelog,
         "upserts": list(source.upserts or ()),
+        "versions": source.versioned,
     }
     jvm = spark._jvm
     assert jvm is not None
-    chosen = records.select(*RECORD)
+    chosen = records.select(*(VERSIONED if source.versioned else RECORD))
     schema = spark_schema(source, spark).json()
     return DataFrame(jvm.millstream.decode.Decode.apply(chosen._jdf, json.dumps(spec), schema), spark)
 
