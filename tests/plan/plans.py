@@ -192,7 +192,7 @@ def enriched(job: ms.Job) -> None:
     people = customers(job)
     known = orders(job).as_("o").enrich(people.as_("c"), on="o.customer = c.id AND c.age > 17")
     known.select("o.id", "c.name").to(journal.sink("named"))
-    known.group_by("c.city").agg(n="count(*)").to(journal.sink("per_city"))
+    known.where("o.price > 5").group_by("c.city").agg(n="count(*)").to(journal.sink("per_city"))
 
 
 @plan
@@ -209,9 +209,8 @@ def enriched_as_it_was(job: ms.Job) -> None:
         lateness="1 minute",
     )
     on = "l.liker = p.id AND l.liked <> p.city"
-    rows.as_("l").enrich(people.as_("p"), on=on, how="inner", as_of="l.at").select("l.liker", "p.city").to(
-        journal.sink("cities")
-    )
+    then = rows.as_("l").enrich(people.as_("p"), on=on, how="inner", as_of="l.at")
+    then.where("l.liked > 'b' AND p.city > 'b'").select("l.liker", "p.city").to(journal.sink("cities"))
     bought = rows.as_("l").enrich(people.as_("p"), on="l.liker = p.id").select("l.liked", "l.at", "p.city")
     bought.as_("b").enrich(prices.as_("p"), on="b.liked = p.item", as_of="b.at").select("b.city", "p.price").to(
         journal.sink("bought")
