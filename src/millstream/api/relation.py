@@ -89,7 +89,7 @@ class Relation:
         return Table(self._job, top.dedup(self._node, keys, keep, by))
 
     def to(self, sink: SinkOptions, *, name: str | None = None) -> None:
-        """Writes every change to a sink."""
+        """Writes to a sink: a stream as it is, a table as upserts by its key, or as a changelog if the sink says so."""
         self._job._add(build.sink(self._node, sink, None, name))
 
     def explain(self) -> str:
