@@ -17,9 +17,9 @@ def main() -> None:
 @main.command("basics")
 @click.option("--events", default=1_000_000, help="How many events each case reads.")
 @click.option("--rounds", default=3, help="How often each is measured; the median counts.")
-@click.option("--only", default="", help="Some of: filter, aggregate, join.")
+@click.option("--only", default="", help="Some of: filter, aggregate, join, enrich.")
 def run_basics(events: int, rounds: int, only: str) -> None:
-    """A filter, a keyed aggregate and a join, against hand-written PySpark."""
+    """A filter, a keyed aggregate, a join and a table's columns, against hand-written PySpark."""
     basics.run(events, rounds, tuple(part for part in only.split(",") if part))
 
 

@@ -1,4 +1,4 @@
-"""A filter, a keyed aggregate and a join: Millstream beside hand-written PySpark.
+"""A filter, a keyed aggregate, a join, and a stream enriched from a table: Millstream beside hand-written PySpark.
 
 Both read the same journal topics with the same source and write to the same kind of sink, so that the difference
 is the engine's. One JVM runs both, in turn, after a warm-up.
@@ -57,6 +57,13 @@ class Bench:
         reader = self.source(topic, of).reader()
         records = self.own().readStream.format(reader.format).options(**dict(reader.options)).load()
         return records.select(expr(f"from_json(CAST(value AS STRING), '{EVENT}')").alias("e")).select("e.*")
+
+    def latest(self, topic: str, of: int) -> DataFrame:
+        """A table by its upserts, read anew for each epoch."""
+        reader = self.source(topic, of).reader()
+        records = self.own().read.format(reader.format).options(**dict(reader.options)).load()
+        rows = records.select(expr(f"from_json(CAST(value AS STRING), '{EVENT}')").alias("e"), "offset")
+        return rows.groupBy("e.id").agg(expr("max_by(e, offset)").alias("e")).select("e.*")
 
     def own(self) -> SparkSession:
         own = session.use(self.spark, 2, PARALLELISM, False)
@@ -124,10 +131,22 @@ def join_spark(bench: Bench) -> DataFrame:
     return left.join(right, expr("l.id = r.id AND l.v + r.v > 0.2")).selectExpr("l.id", "l.k", "l.text", "r.v AS v")
 
 
+def enrich_job(job: ms.Job, bench: Bench) -> None:
+    left = job.stream(bench.source("left", 2), schema=EVENT).as_("l")
+    right = job.table(bench.source("right", 2), schema=EVENT, key="id").as_("r")
+    left.enrich(right, on="l.id = r.id").select("l.id", "l.k", "l.text", v="r.v").to(bench.out)
+
+
+def enrich_spark(bench: Bench) -> DataFrame:
+    left, right = bench.records("left", 2).alias("l"), bench.latest("right", 2).alias("r")
+    return left.join(right, expr("l.id = r.id"), "left").selectExpr("l.id", "l.k", "l.text", "r.v AS v")
+
+
 CASES = (
     Case("filter", ("events",), filter_job, filter_spark),
     Case("aggregate", ("events",), aggregate_job, aggregate_spark),
     Case("join", ("left", "right"), join_job, join_spark),
+    Case("enrich", ("left", "right"), enrich_job, enrich_spark),
 )
 
 

@@ -42,7 +42,8 @@ def is_quick(name: str, scenario: str) -> bool:
 
 def case(name: str, seed: int, scenario: str) -> Case:
     epochs = 3 if is_quick(name, scenario) else 6
-    return Case(ALL[name].build, make(seed, **ALL[name].counts), seed, epochs, RUNS[scenario])
+    made = ALL[name]
+    return Case(made.build, make(seed, **made.counts), seed, epochs, RUNS[scenario], made.first)
 
 
 @pytest.mark.parametrize(("name", "scenario", "seed"), list(trials()))

@@ -282,3 +282,33 @@ def windows(job: ms.Job) -> None:
 def processing_time(job: ms.Job) -> None:
     rows = job.stream(journal.source("likes"), LIKES, time=ms.processing_time("seen_at"))
     rows.window(ms.tumbling("10 seconds")).group_by("liked").agg(n="count(*)").final().to(journal.sink("counts"))
+
+
+@plan
+def enriched(job: ms.Job) -> None:
+    people = customers(job)
+    known = orders(job).as_("o").enrich(people.as_("c"), on="o.customer = c.id AND c.age > 17")
+    known.select("o.id", "c.name").to(journal.sink("named"))
+    known.where("o.price > 5").group_by("c.city").agg(n="count(*)").to(journal.sink("per_city"))
+
+
+@plan
+def enriched_as_it_was(job: ms.Job) -> None:
+    rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
+    prices = job.table(
+        journal.source("prices"), "item STRING, price INT, since TIMESTAMP, note STRING", key="item", time="since"
+    )
+    people = job.table(
+        journal.source("people", changelog=True),
+        "id STRING, city STRING, moved TIMESTAMP",
+        key="id",
+        time="moved",
+        lateness="1 minute",
+    )
+    on = "l.liker = p.id AND l.liked <> p.city"
+    then = rows.as_("l").enrich(people.as_("p"), on=on, how="inner", as_of="l.at")
+    then.where("l.liked > 'b' AND p.city > 'b'").select("l.liker", "p.city").to(journal.sink("cities"))
+    bought = rows.as_("l").enrich(people.as_("p"), on="l.liker = p.id").select("l.liked", "l.at", "p.city")
+    bought.as_("b").enrich(prices.as_("p"), on="b.liked = p.item", as_of="b.at").select("b.city", "p.price").to(
+        journal.sink("bought")
+    )

@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.StructType;
  * What is to be made of a source's records.
  *
  * <pre>
- *   out:  the schema's columns, _w,  [_deleted, _order  for upserts],  [_bad  for dead letters],
- *         [the record's time, by the name that it is asked for]
+ *   out:  the schema's columns, _w,  [_deleted, _order  for upserts],  [_place, _at  for versions],
+ *         [_bad  for dead letters],  [the record's time, by the name that it is asked for]
  * </pre>
  */
 final class DecodeSpec implements Serializable {
@@ -25,6 +25,9 @@ final class DecodeSpec implements Serializable {
   /** What the time of a record's arrival is called; NULL: it is not asked for. */
   final String arrival;
 
+  /** Whether each change is wanted with its place in the log and the time at which it was put there. */
+  final boolean versions;
+
   final StructType schema;
 
   private DecodeSpec(JsonNode json, StructType schema) {
@@ -33,6 +36,7 @@ final class DecodeSpec implements Serializable {
     this.onError = json.get("on_error").asText();
     this.changelog = json.get("changelog").asBoolean();
     this.arrival = json.path("arrival").textValue();
+    this.versions = json.path("versions").asBoolean();
     JsonNode keys = json.get("upserts");
     this.upserts = new String[keys.size()];
     for (int i = 0; i < upserts.length; i++) {
@@ -50,6 +54,9 @@ final class DecodeSpec implements Serializable {
     if (upserts.length > 0) {
       type = type.add("_deleted", DataTypes.BooleanType, false).add("_order", DataTypes.LongType, false);
     }
+    if (versions) {
+      type = type.add("_place", DataTypes.LongType, true).add("_at", DataTypes.TimestampType, true);
+    }
     if (onError.equals("dead_letter")) {
       type = type.add("_bad", deadLetterType(), true);
     }
@@ -60,8 +67,12 @@ final class DecodeSpec implements Serializable {
     return schema.length();
   }
 
-  int bad() {
+  int place() {
     return weight() + (upserts.length > 0 ? 3 : 1);
+  }
+
+  int bad() {
+    return place() + (versions ? 2 : 0);
   }
 
   /** The last column is the record's time, if it is asked for. */

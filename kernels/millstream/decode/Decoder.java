@@ -62,6 +62,10 @@ final class Decoder {
       row[spec.weight() + 1] = deleted;
       row[spec.weight() + 2] = record.getLong(3);
     }
+    if (spec.versions) {
+      row[spec.place()] = record.getLong(3);
+      row[spec.place() + 1] = record.getLong(4);
+    }
     if (deleted) {
       fillKey(row, record);
     } else {

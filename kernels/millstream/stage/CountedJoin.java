@@ -70,7 +70,7 @@ final class CountedJoin extends Operator {
     How how = How.valueOf(spec.json().get("how").asText().toUpperCase(Locale.ROOT));
     Residual residual =
         spec.json().hasNonNull("residual")
-            ? Residual.of(spec.json().get("residual").asText(), spec.input(0), spec.input(1), spec.session())
+            ? Residual.of(spec.json().get("residual").asText(), spec.input(0), spec.input(1), spec.spark())
             : null;
     JsonNode lifetimes = spec.json().path("lifetimes");
     return new CountedJoin(

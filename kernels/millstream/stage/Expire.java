@@ -77,9 +77,9 @@ final class Expire extends Operator {
     }
     rows.load(saved);
     List<Change> out = new ArrayList<>();
-    for (Iterator<Change> each = rows.iterator(); each.hasNext(); ) {
-      Change change = each.next();
-      out.add(new Change(change.row(), -change.weight()));
+    for (Iterator<Held> each = rows.iterator(); each.hasNext(); ) {
+      Held held = each.next();
+      out.add(new Change(held.row, -held.weight));
     }
     rows.clear();
     state.clear();

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** What one operator of a stage is told: its name, where its key and its inputs stand, and details of its own. */
-record OperatorSpec(JsonNode json, Layout layout, SparkSession session) {
+record OperatorSpec(JsonNode json, Layout layout, SparkSession spark) {
   String name() {
     return json.get("name").asText();
   }
@@ -30,12 +30,21 @@ record OperatorSpec(JsonNode json, Layout layout, SparkSession session) {
     return json.path(what).asBoolean();
   }
 
+  /** The condition that it was given, on rows of a type; NULL: none. */
+  Condition condition(StructType type) {
+    return json.hasNonNull("condition") ? Condition.of(spark, json.get("condition").asText(), type) : null;
+  }
+
   /** Where its key columns stand in the stage's key. */
   int[] keySlots() {
-    JsonNode slots = json.get("keys");
-    int[] found = new int[slots.size()];
+    return numbers("keys");
+  }
+
+  int[] numbers(String what) {
+    JsonNode listed = json.path(what);
+    int[] found = new int[listed.size()];
     for (int i = 0; i < found.length; i++) {
-      found[i] = slots.get(i).asInt();
+      found[i] = listed.get(i).asInt();
     }
     return found;
   }

@@ -21,10 +21,12 @@ final class StageSpec {
   private static final Map<String, Function<OperatorSpec, Operator>> KINDS =
       Map.ofEntries(
           entry("aggregate", Aggregate::of),
+          entry("as_of", AsOf::of),
           entry("collapse", Collapse::of),
           entry("counted_join", CountedJoin::of),
           entry("dedup", Dedup::of),
           entry("expire", Expire::of),
+          entry("enrich", Enrich::of),
           entry("join", Join::of),
           entry("late", LateRows::of),
           entry("latest", Latest::of),
@@ -34,7 +36,7 @@ final class StageSpec {
 
   private StageSpec() {}
 
-  static Operator[] operators(String json, Layout layout, SparkSession session) {
+  static Operator[] operators(String json, Layout layout, SparkSession spark) {
     JsonNode spec;
     try {
       spec = new ObjectMapper().readTree(json);
@@ -43,7 +45,7 @@ final class StageSpec {
     }
     Operator[] operators = new Operator[spec.size()];
     for (int i = 0; i < operators.length; i++) {
-      operators[i] = operator(new OperatorSpec(spec.get(i), layout, session));
+      operators[i] = operator(new OperatorSpec(spec.get(i), layout, spark));
     }
     return operators;
   }

@@ -68,9 +68,14 @@ class Job:
         schema: str | None = None,
         *,
         key: str | tuple[str, ...] | None = None,
+        time: str | None = None,
+        lateness: str | None = None,
         name: str | None = None,
     ) -> Table:
-        """A relation that changes: the latest row of each key, or a changelog."""
+        """A relation that changes: the latest row of each key, or a changelog.
+
+        `time`: the column that says since when a row is so. With `lateness` the watermark waits for the table, too.
+        """
         if isinstance(source, ReceivedSource):
             source = source.bound(self.name, self.checkpoint)
             schema, key = schema or source.schema(), key or source.key()
@@ -79,7 +84,7 @@ class Job:
                 "MS-SOURCE-005", "is a table without a key.", hint="add key="
             )
         keys = (key,) if isinstance(key, str) else tuple(key)
-        node = build.source(source, schema, name, keys)
+        node = build.source(source, schema, name, keys, time, lateness)
         self._dead_letters(node)
         return Table(self, build.table(node, keys))
 

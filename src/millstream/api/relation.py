@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self, overload
 
 from millstream.plan import build, joins, operators, sets, top, windows
+from millstream.plan import enrich as enriching
 from millstream.plan.aggregates import Keyed
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
@@ -99,7 +100,7 @@ class Relation:
         return Table(self._job, top.dedup(self._node, keys, keep, by))
 
     def to(self, sink: SinkOptions, *, name: str | None = None) -> None:
-        """Writes every change to a sink."""
+        """Writes to a sink: a stream as it is, a table as upserts by its key, or as a changelog if the sink says so."""
         self._job._add(build.sink(self._node, sink, None, name))
 
     def explain(self) -> str:
@@ -128,6 +129,14 @@ class Stream(Relation):
         `broadcast`: the other side is small, and copied, so that rows of one key can be joined by several tasks.
         """
         return joined(self, other, on, how, ttl, broadcast)
+
+    def enrich(self, table: Table, on: str, *, how: str = "left", as_of: str | None = None) -> Stream:
+        """Each row with what a table knows of it, once: `likes.as_("l").enrich(people.as_("p"), on="l.liker = p.id")`.
+
+        Rows of which the table knows nothing have NULLs; `how="inner"` leaves them out. `as_of="l.at"`: as the table
+        was at the row's time, sent when the watermark has passed it.
+        """
+        return Stream(self._job, enriching.enrich(self._node, self._other(table, "enrich"), on, how, as_of))
 
     def window(self, window: Window, *, allowed_lateness: str = "0 seconds") -> WindowedStream:
         """Rows by stretches of time: `window(ms.tumbling("1 minute"))`.

@@ -17,12 +17,14 @@ from millstream.plan.nodes import (
     Sink,
     Source,
     Union,
+    Versions,
 )
 from millstream.plan.operators import (
     COPY,
     Aggregate,
     Collapse,
     Dedup,
+    Enrich,
     Expire,
     Join,
     LateRows,
@@ -41,7 +43,7 @@ def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
 def branch(node: Node, first: str, rest: str, notes: dict[Node, str], shown: set[Node]) -> list[str]:
     if isinstance(node, Declared | Keep):
         return branch(node.inputs[0], first, rest, notes, shown)
-    again = node in shown and bool(node.inputs)
+    again = node in shown
     note = notes.get(node, "")
     lines = [first + describe(node) + (f"   [{note}]" if note else "") + ("   (shown above)" if again else "")]
     if again:
@@ -106,6 +108,10 @@ def describe(node: Node) -> str:
             kind = "append" if node.append_only else "changelog"
             copied = ", right rows copied, left rows spread" if node.broadcast else ""
             return f"{how}join {node.name}: on {on}{residual}; {kind}{kept(node)}{copied}"
+        case Enrich():
+            return enriched(node)
+        case Versions():
+            return f"{'versions' if node.timed else 'upserts'} by {', '.join(node.by)}"
         case _:
             return node.name
 
@@ -138,6 +144,16 @@ def timed(node: Source) -> str:
     late = f" up to {node.lateness} late" if node.lateness else ""
     idle = f", idle after {node.idle_after}" if node.idle_after else ""
     return f", time {node.time}{late}{idle}"
+
+
+def enriched(node: Enrich) -> str:
+    on = " AND ".join(f"{left} = {right}" for left, right in pairs(node.pairing))
+    asked = f", where {node.residual.shown}" if node.residual else ""
+    when = "latest known"
+    if node.as_of and node.since:
+        time, since = node.pairing.carried[0][node.as_of], node.pairing.carried[1][node.since]
+        when = f"as of {time} by {since}, state until it is past"
+    return f"enrich {node.name}: on {on}{asked}; {when}; {'left' if node.outer else 'inner'}, append"
 
 
 def by(node: Sink) -> str:

@@ -49,6 +49,16 @@ class Source(Node):
     def idle_after_ms(self) -> int | None:
         return milliseconds(self.idle_after) if self.idle_after else None
 
+    @property
+    def holds_time(self) -> bool:
+        """Whether time goes on only with its rows: a table's do that only if it is said how late they may be."""
+        return self.time is not None and (self.append_only or self.lateness is not None)
+
+    @property
+    def versioned(self) -> bool:
+        """Whether its rows replace one another in time."""
+        return self.time is not None and not self.append_only
+
 
 @dataclass(frozen=True, eq=False)
 class DeadLetters(Unary):
@@ -82,6 +92,31 @@ class Declared(Unary):
     @cached_property
     def key(self) -> Key | None:
         return self.declared
+
+
+VERSION = ("_gone", "_offset", "_ended")
+"""What is known of a change beside its row: whether it takes it away, its place in the log, and its time there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Versions(Unary):
+    """All changes of a table as they are in its source: for one who asks how a row was, or keeps the last himself."""
+
+    by: Key
+    tombstones: bool
+    """Whether a row is taken away by its key alone."""
+    timed: bool = True
+
+    @cached_property
+    def columns(self) -> Columns:
+        return (*self.input.columns, *plain(VERSION if self.timed else VERSION[:2]))
+
+    @cached_property
+    def key(self) -> Key | None:
+        return self.by
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [needed - set(VERSION)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,10 @@ from typing import Literal
 
 from millstream.plan.aggregates import END, Closing, Figure, Keyed, Result
 from millstream.plan.columns import Columns, plain, side_by_side
-from millstream.plan.expressions import Expr
+from millstream.plan.expressions import Expr, field
 from millstream.plan.intervals import Lifetime, Within
 from millstream.plan.node import Key, Node, Stateful, Unary
+from millstream.plan.nodes import VERSION, Alias, Declared, Keep, Project, Versions
 
 COPY = "_copy"
 """The field that numbers the copies of a row."""
@@ -324,3 +325,78 @@ class Join(Stateful):
             fields |= set().union(*(pair[i].fields for pair in self.on))
             sides.append(fields)
         return sides
+
+
+@dataclass(frozen=True, eq=False)
+class Enrich(Stateful):
+    """Each row of a stream (left) with what a table (right) has for it: once, and never corrected.
+
+    `as_of`: the field with the row's time; the right side is then the table's versions, and `since` their time. By the
+    table's key alone, the right side may also be its upserts, of which the last counts.
+    """
+
+    left: Node
+    right: Node
+    on: tuple[tuple[Expr, Expr], ...]
+    residual: Expr | None
+    outer: bool
+    as_of: str | None = None
+    since: str | None = None
+
+    prunes = True
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    @cached_property
+    def table(self) -> Node:
+        """The right side with the table's own columns only."""
+        own = tuple(name for name in self.right.carries if name not in VERSION)
+        return self.right if self.changes is None else Keep(None, None, self.right, own)
+
+    @cached_property
+    def changes(self) -> Versions | None:
+        """The table's changes as they are in its source, if it is they that are read."""
+        node = self.right.input if isinstance(self.right, Keep) else self.right
+        return node if isinstance(node, Versions) else None
+
+    @cached_property
+    def pairing(self) -> Join:
+        """The join that says what goes with what."""
+        return Join(None, None, self.left, self.table, self.on, self.residual)
+
+    @cached_property
+    def columns(self) -> Columns:
+        return self.pairing.columns
+
+    @cached_property
+    def append_only(self) -> bool:
+        return True
+
+    @property
+    def drops_late(self) -> bool:
+        return self.as_of is not None
+
+    @cached_property
+    def event_time(self) -> str | None:
+        """What waits for its time comes out when it is past: late for all that follows."""
+        time = self.left.event_time
+        return None if time is None or self.as_of else self.pairing.carried[0][time]
+
+    @cached_property
+    def replaces(self) -> bool:
+        """Whether the table has one row for each key of the match, and a new one comes after the old one."""
+        node = self.right
+        while isinstance(node, Alias | Declared | Keep | Project):
+            node = node.input
+        keys = {field(name) for name in self.right.key or ()}
+        return isinstance(node, Latest | Aggregate) and bool(keys) and {right.sql for _, right in self.on} == keys
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        left, right = self.pairing.reads(needed)
+        if self.changes is not None:
+            right |= {*self.changes.by, *VERSION}
+        if self.as_of and self.since:
+            left, right = left | {self.as_of}, right | {self.since}
+        return [left, right]

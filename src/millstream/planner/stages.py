@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Union
-from millstream.plan.operators import Aggregate, Expire
+from millstream.plan.operators import Aggregate, Enrich, Expire
 from millstream.planner.dataflow import Dataflow
 from millstream.planner.rules import apply_rules
 
@@ -67,7 +67,7 @@ class JobPlan:
     @property
     def timed(self) -> bool:
         """Whether event time passes in the job: then every stage is told of it."""
-        return any(source.time is not None for source in self.sources)
+        return any(source.holds_time for source in self.sources)
 
     @property
     def horizon_ms(self) -> int:
@@ -85,7 +85,10 @@ class JobPlan:
             return False
         if isinstance(route.to, Sink):
             return route.to.mode == "upsert"
-        return isinstance(route.to.operator, Pass) and self.upserted(route.to.operator)
+        operator = route.to.operator
+        if isinstance(operator, Enrich):
+            return route.to.side == 1 and operator.replaces
+        return isinstance(operator, Pass) and self.upserted(operator)
 
 
 def plan_job(flow: Dataflow) -> JobPlan:

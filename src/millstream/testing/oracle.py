@@ -78,7 +78,8 @@ class Case:
     """A job, and the changes of each of its sources.
 
     `epochs`: in about so many the input is cut, at random. `runs`: the job is stopped and started again from its
-    checkpoint, with a part of the input each time.
+    checkpoint, with a part of the input each time. `first`: topics that are read to their end, in a run of their own,
+    before the others have anything: for jobs whose results depend on what was known when.
     """
 
     build: Build
@@ -86,6 +87,7 @@ class Case:
     seed: int
     epochs: int = 5
     runs: int = 1
+    first: Sequence[str] = ()
 
 
 @dataclass
@@ -116,8 +118,8 @@ class Trial:
 
     def feed(self) -> Iterator[dict[str, int | None]]:
         """Appends a part of the input for each run, and says how many rows an epoch of it may take."""
-        cuts = {topic: self.cut(len(changes)) for topic, changes in self.case.inputs.items()}
-        for run in range(self.case.runs):
+        cuts = {topic: self.cut(topic, len(changes)) for topic, changes in self.case.inputs.items()}
+        for run in range(self.case.runs + bool(self.case.first)):
             limits: dict[str, int | None] = {}
             for topic, changes in self.case.inputs.items():
                 part = changes[cuts[topic][run] : cuts[topic][run + 1]]
@@ -126,9 +128,11 @@ class Trial:
                 limits[topic] = max(1, math.ceil(len(part) / epochs))
             yield limits
 
-    def cut(self, count: int) -> list[int]:
+    def cut(self, topic: str, count: int) -> list[int]:
+        if topic in self.case.first:
+            return [0] + [count] * (self.case.runs + 1)
         inner = [self.random.randint(0, count) for _ in range(self.case.runs - 1)]
-        return [0, *sorted(inner), count]
+        return [0] * bool(self.case.first) + [0, *sorted(inner), count]
 
 
 @dataclass(frozen=True)

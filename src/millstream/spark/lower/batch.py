@@ -11,7 +11,7 @@ from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import field
 from millstream.plan.node import Node, Stateful
-from millstream.plan.nodes import Sink, Source, Union
+from millstream.plan.nodes import Sink, Source, Union, Versions
 from millstream.plan.operators import Expire
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.frames import hidden, steps
@@ -49,6 +49,10 @@ class Batch:
             case Expire():
                 inputs = (steps(self.rows(node.input), ()), self.watermark())
                 return weighed(LOWERINGS[Expire].batch(node, inputs))
+            case Versions():
+                # All changes, not their sum.
+                source, chain = below(node)
+                return steps(sources.batch(source, self.spark, self.endings(source)), (*chain, node))
             case Stateful():
                 inputs = tuple(steps(self.rows(part), ()) for part in node.inputs)
                 return weighed(LOWERINGS[type(node)].batch(node, inputs))
@@ -75,6 +79,15 @@ class Batch:
         return plain(node, steps(self.rows(node), ()))
 
 
+def below(node: Versions) -> tuple[Source, tuple[Node, ...]]:
+    chain: list[Node] = []
+    part = node.input
+    while not isinstance(part, Source):
+        chain.insert(0, part)
+        (part,) = part.inputs
+    return part, tuple(chain)
+
+
 def weighed(rows: DataFrame) -> DataFrame:
     return rows.selectExpr("1L AS `_w`", "*")
 
@@ -82,7 +95,7 @@ def weighed(rows: DataFrame) -> DataFrame:
 def summed(rows: DataFrame, node: Source) -> DataFrame:
     """A changelog summed up: each row as often as its weights say."""
     fields = [field(name) for name in node.carries]
-    kept = [part for part in hidden(rows) if part != "`_w`"]
+    kept = [part for part in hidden(rows) if part == "`_bad`"]
     total = rows.groupBy(*kept, *fields).agg(expr("sum(`_w`)").alias("_n"))
     repeated = total.selectExpr(*kept, *fields, f"explode(array_repeat(1L, CAST({CHECKED} AS INT))) AS `_w`")
     return repeated.selectExpr("`_w`", *kept, *fields)

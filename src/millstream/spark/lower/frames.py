@@ -6,12 +6,12 @@ from pyspark.sql import DataFrame
 
 from millstream.plan.expressions import field
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project
+from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Versions
 
 OP = "CASE WHEN `_w` > 0 THEN 'insert' ELSE 'delete' END"
 """What a weight does to a row."""
 
-HIDDEN = ("_w", "_deleted", "_order", "_bad")
+HIDDEN = ("_w", "_deleted", "_order", "_place", "_at", "_bad")
 """Columns that are Millstream's and ride along."""
 
 
@@ -32,12 +32,21 @@ def step(frame: DataFrame, node: Node) -> DataFrame:
             return frame.selectExpr("abs(`_w`) AS `_w`", f"{OP} AS {field(node.op)}", *map(field, node.input.carries))
         case Keep():
             return frame.selectExpr(*hidden(frame), *(field(name) for name in node.carries))
+        case Versions():
+            return frame.selectExpr("`_w`", *(f"{sql} AS {field(name)}" for name, sql in version_fields(node)))
         case DeadLetters():
             return frame.where("`_bad` IS NOT NULL").selectExpr("`_w`", "`_bad`.*")
         case Alias() | Declared():
             return frame
         case _:
             raise TypeError(f"{type(node).__name__} is not a stateless step")
+
+
+def version_fields(node: Versions) -> list[tuple[str, str]]:
+    """What a change of a table is, in SQL: its row, whether it takes it away, when, and its place in the log."""
+    gone, place = ("`_deleted`", "`_order`") if node.tombstones else ("`_w` < 0L", "`_place`")
+    own = [(name, field(name)) for name in node.input.carries]
+    return [*own, ("_gone", gone), ("_offset", place), *([("_ended", "`_at`")] if node.timed else [])]
 
 
 def steps(frame: DataFrame, chain: tuple[Node, ...]) -> DataFrame:

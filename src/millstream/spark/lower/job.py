@@ -34,7 +34,7 @@ def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowere
 
 
 def clocked(plan: JobPlan, frames: list[DataFrame], spark: SparkSession) -> dict[str, object]:
-    timed = [(place, source) for place, source in enumerate(plan.sources) if source.time is not None]
+    timed = [(place, source) for place, source in enumerate(plan.sources) if source.holds_time]
     told = [sources.clock(source, place, frames[place], spark) for place, source in timed]
     return {"horizon_ms": plan.horizon_ms, "sources": told}
 
@@ -43,7 +43,7 @@ def lower_batch(
     plan: JobPlan, spark: SparkSession, endings: Endings = lambda source: None, watermark: int | None = None
 ) -> Lowered:
     """The rows of every sink after all input, or after that up to some offsets, to be written in one go."""
-    timed = tuple(source for source in plan.sources if source.time is not None)
+    timed = tuple(source for source in plan.sources if source.holds_time)
     batch = Batch(spark, timed, endings, watermark)
     typed = [(tag, sink) for tag, sink in enumerate(plan.sinks) if sink.options.format == "parquet"]
     whole = {tag: whole_type(sink, batch.rows(sink)) for tag, sink in typed}

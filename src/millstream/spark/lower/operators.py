@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Collapse, Dedup, Expire, Join, LateRows, Latest, Sessions, Top
+from millstream.plan.operators import Aggregate, Collapse, Dedup, Enrich, Expire, Join, LateRows, Latest, Sessions, Top
 from millstream.planner.stages import Pass
 from millstream.spark.lower.aggregate import AGGREGATE
 from millstream.spark.lower.collapse import COLLAPSE
 from millstream.spark.lower.dedup import DEDUP
+from millstream.spark.lower.enrich import ENRICH
 from millstream.spark.lower.expire import EXPIRE
 from millstream.spark.lower.join import JOIN
 from millstream.spark.lower.late_rows import LATE_ROWS
@@ -24,6 +25,7 @@ LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Collapse: COLLAPSE,
     Dedup: DEDUP,
     Expire: EXPIRE,
+    Enrich: ENRICH,
     Join: JOIN,
     LateRows: LATE_ROWS,
     Latest: LATEST,

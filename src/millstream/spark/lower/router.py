@@ -17,8 +17,8 @@ from pyspark.sql.types import DataType
 
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project
-from millstream.spark.lower.frames import OP, hidden, steps
+from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Versions
+from millstream.spark.lower.frames import OP, hidden, steps, version_fields
 from millstream.spark.lower.ports import Unpacked
 from millstream.spark.lower.types import cast
 
@@ -152,22 +152,27 @@ class FanOut:
         return f"transform(`{name}`, `_r` -> {named_struct(self.fields(node, '_r', place))})"
 
     def fields(self, node: Node, name: str, place: Callable[[str], str]) -> list[tuple[str, str]]:
-        weight = [("_w", f"`{name}`.`_w`")]
+        riding = [(part, f"`{name}`.{field(part)}") for part in self.riding()]
         if isinstance(node, Project):
-            return weight + [(part.name, part.expr.over(place)) for part in node.exprs]
+            return riding + [(part.name, part.expr.over(place)) for part in node.exprs]
+        if isinstance(node, Versions):
+            return riding + [(part, Expr(sql).over(place)) for part, sql in version_fields(node)]
         if isinstance(node, Changes):
             changed = [("_w", f"abs(`{name}`.`_w`)"), (node.op, Expr(OP).over(place))]
             return changed + [(part, place(part)) for part in node.input.carries]
         if isinstance(node, DeadLetters):
-            return weight + [(part, f"`{name}`.`_bad`.{field(part)}") for part in node.carries]
+            return riding + [(part, f"`{name}`.`_bad`.{field(part)}") for part in node.carries]
         assert isinstance(node, Keep)
         return self.kept(node, name)
 
     def kept(self, node: Keep | Explode, name: str) -> list[tuple[str, str]]:
-        ours = [part.strip("`") for part in hidden(self.frame)] or ["_w"]
-        upserts = [part for part in ours if part in ("_deleted", "_order")]
         fields = node.carries if isinstance(node, Keep) else node.input.carries
-        return [(part, f"`{name}`.{field(part)}") for part in ("_w", *upserts, *fields)]
+        return [(part, f"`{name}`.{field(part)}") for part in (*self.riding(), *fields)]
+
+    def riding(self) -> list[str]:
+        """The hidden columns that go along with a row."""
+        ours = [part.strip("`") for part in hidden(self.frame)] or ["_w"]
+        return [part for part in ours if part != "_bad"]
 
     def last(self, lane: Lane, name: str, many: bool) -> str:
         row = "_r" if many else name

@@ -27,7 +27,7 @@ Begun = Any
 
 def stream(source: Source, spark: SparkSession) -> DataFrame:
     rows = read(source, spark.readStream, {}, spark)
-    if source.time is None:
+    if source.time is None or not source.holds_time:
         return rows
     marks = source.options.reader().marks
     if marks is None:
@@ -86,7 +86,8 @@ def weighed(source: Source, rows: DataFrame) -> DataFrame:
     names = {part.name: field(part.name) for part in source.schema}
     if source.arrival is not None:
         names[source.arrival] = f"{arrival} AS {field(source.arrival)}"
-    return rows.selectExpr(f"{chosen} AS `_w`", *names.values())
+    version = ("0L AS `_place`", "_metadata.file_modification_time AS `_at`") if source.versioned else ()
+    return rows.selectExpr(f"{chosen} AS `_w`", *version, *names.values())
 
 
 def stored_schema(source: Source, spark: SparkSession) -> StructType:
@@ -105,6 +106,7 @@ def decoded(source: Source, records: DataFrame, spark: SparkSession) -> DataFram
         "changelog": source.options.changelog,
         "upserts": list(source.upserts or ()),
         "arrival": source.arrival,
+        "versions": source.versioned,
     }
     jvm = spark._jvm
     assert jvm is not None
