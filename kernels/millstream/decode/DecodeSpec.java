@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.StructType;
  * What is to be made of a source's records.
  *
  * <pre>
- *   out:  the schema's columns, _w,  [_deleted, _order  for upserts],  [_bad  for dead letters]
+ *   in:   key, value, partition, offset,  [topic  where there are several],  the columns of the record itself
+ *   out:  the schema's columns, the record's last, _w,  [_deleted, _order  for upserts],  [_bad  for dead letters]
  * </pre>
  */
 final class DecodeSpec implements Serializable {
@@ -20,6 +21,11 @@ final class DecodeSpec implements Serializable {
   final String onError;
   final boolean changelog;
   final String[] upserts;
+  final boolean topicColumn;
+  final boolean debezium;
+  final boolean textKeys;
+  /** How many of the schema's columns, the last ones, come from the record itself. */
+  final int record;
   final StructType schema;
 
   private DecodeSpec(JsonNode json, StructType schema) {
@@ -32,6 +38,10 @@ final class DecodeSpec implements Serializable {
     for (int i = 0; i < upserts.length; i++) {
       upserts[i] = keys.get(i).asText();
     }
+    this.topicColumn = json.path("topic_column").asBoolean();
+    this.debezium = json.path("format").asText("json").equals("debezium");
+    this.textKeys = json.path("key_format").asText("json").equals("text");
+    this.record = json.path("record").asInt();
     this.schema = schema;
   }
 
@@ -48,6 +58,16 @@ final class DecodeSpec implements Serializable {
       type = type.add("_bad", deadLetterType(), true);
     }
     return type;
+  }
+
+  /** The columns that are read from the value. */
+  StructType valueType() {
+    return new StructType(java.util.Arrays.copyOf(schema.fields(), schema.length() - record));
+  }
+
+  /** Where the columns of the record itself begin in what is handed in. */
+  int recordAt() {
+    return topicColumn ? 5 : 4;
   }
 
   int weight() {

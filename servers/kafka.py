@@ -1,0 +1,120 @@
+"""Kafka, one node, KRaft. `python -m servers.kafka` starts one and tells where it listens, until Ctrl-C."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+
+from millstream.spark.fetch import cache, java, resolve
+from servers.process import Server, free_port
+
+VERSION = "4.3.1"
+LOGGING = "2.25.4"
+JARS = (
+    f"org.apache.kafka:kafka_2.13:{VERSION}",
+    f"org.apache.logging.log4j:log4j-slf4j-impl:{LOGGING}",
+    f"org.apache.logging.log4j:log4j-core:{LOGGING}",
+)
+# A test's server does not live long enough for the JVM's slow compiler to pay off.
+QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.level=WARN")
+
+
+class Kafka:
+    """A broker that answers at `servers`."""
+
+    def __init__(self, server: Server, servers: str) -> None:
+        self.server = server
+        self.servers = servers
+
+    def stop(self) -> None:
+        self.server.stop()
+
+
+def jars() -> Path:
+    """The server's own jars, in a folder of the cache."""
+    folder = cache() / f"kafka-server-{VERSION}"
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=folder.parent))
+        resolve(JARS, part, transitive=True)
+        try:
+            part.rename(folder)
+        except OSError:  # another was quicker
+            shutil.rmtree(part)
+    return folder
+
+
+def start(folder: Path, options: tuple[str, ...] = QUICK) -> Kafka:
+    port, controller = free_port(), free_port()
+    settings = folder / "server.properties"
+    settings.write_text("".join(f"{name}={value}\n" for name, value in properties(folder, port, controller).items()))
+    run = [java(), *options, "-cp", f"{jars()}/*"]
+    format_ = [*run, "kafka.tools.StorageTool", "format", "-t", cluster_id(), "-c", str(settings)]
+    subprocess.run(format_, check=True, capture_output=True)
+    server = Server([*run, "kafka.Kafka", str(settings)], folder)
+    address = f"127.0.0.1:{port}"
+    server.wait_until(lambda: answers(address))
+    return Kafka(server, address)
+
+
+def properties(folder: Path, port: int, controller: int) -> dict[str, str]:
+    return {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": str(folder / "data"),
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "4",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "4",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+        "auto.create.topics.enable": "false",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+
+
+def cluster_id() -> str:
+    import base64
+
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A", 1)
+
+
+def answers(address: str) -> bool:
+    quiet = {"bootstrap.servers": address, "log_level": 0}
+    try:
+        return bool(AdminClient(quiet).list_topics(timeout=2).brokers)
+    except Exception:
+        return False
+
+
+@contextmanager
+def running(options: tuple[str, ...] = QUICK) -> Iterator[Kafka]:
+    """A broker in a folder of its own, gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="millstream-kafka-"))
+    try:
+        kafka = start(folder, options)
+        try:
+            yield kafka
+        finally:
+            kafka.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    with running() as broker:
+        print(broker.servers, flush=True)
+        signal.sigwait({signal.SIGINT, signal.SIGTERM})

@@ -1,0 +1,7 @@
+"""Kafka as source and sink of jobs."""
+
+from millstream.connectors.kafka.cluster import Cluster, Secret, cluster, sasl, secret, tls
+from millstream.connectors.kafka.sink import KafkaSink, sink
+from millstream.connectors.kafka.source import KafkaSource, source
+
+__all__ = ["Cluster", "KafkaSink", "KafkaSource", "Secret", "cluster", "sasl", "secret", "sink", "source", "tls"]

@@ -1,0 +1,16 @@
+"""Kafka: topics as streams and tables, and as exactly-once sinks."""
+
+from millstream.connectors.kafka import (
+    Cluster,
+    KafkaSink,
+    KafkaSource,
+    Secret,
+    cluster,
+    sasl,
+    secret,
+    sink,
+    source,
+    tls,
+)
+
+__all__ = ["Cluster", "KafkaSink", "KafkaSource", "Secret", "cluster", "sasl", "secret", "sink", "source", "tls"]
