@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import shutil
 import signal
 import subprocess
@@ -10,6 +12,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from confluent_kafka.admin import AdminClient
 
@@ -27,12 +30,18 @@ JARS = (
 QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.level=WARN")
 
 
-class Kafka:
-    """A broker that answers at `servers`."""
+USER, PASSWORD = "millstream", 'a "secret" \\ password'
+"""Who is let in at the secure address."""
 
-    def __init__(self, server: Server, servers: str) -> None:
+
+class Kafka:
+    """A broker that answers at `servers`, and over TLS to a user with a password at `secure`."""
+
+    def __init__(self, server: Server, servers: str, secure: str, ca: Path) -> None:
         self.server = server
         self.servers = servers
+        self.secure = secure
+        self.ca = ca
 
     def stop(self) -> None:
         self.server.stop()
@@ -53,26 +62,61 @@ def jars() -> Path:
 
 
 def start(folder: Path, options: tuple[str, ...] = QUICK) -> Kafka:
-    port, controller = free_port(), free_port()
+    ports = Ports(free_port(), free_port(), free_port())
     settings = folder / "server.properties"
-    settings.write_text("".join(f"{name}={value}\n" for name, value in properties(folder, port, controller).items()))
+    ca = certificate(folder)
+    told = {**properties(folder, ports), **security(folder)}
+    settings.write_text("".join(f"{name}={escaped(value)}\n" for name, value in told.items()))
     run = [java(), *options, "-cp", f"{jars()}/*"]
     format_ = [*run, "kafka.tools.StorageTool", "format", "-t", cluster_id(), "-c", str(settings)]
     subprocess.run(format_, check=True, capture_output=True)
     server = Server([*run, "kafka.Kafka", str(settings)], folder)
-    address = f"127.0.0.1:{port}"
+    address = f"127.0.0.1:{ports.plain}"
     server.wait_until(lambda: answers(address))
-    return Kafka(server, address)
+    return Kafka(server, address, f"127.0.0.1:{ports.secure}", ca)
 
 
-def properties(folder: Path, port: int, controller: int) -> dict[str, str]:
+class Ports(NamedTuple):
+    plain: int
+    secure: int
+    controller: int
+
+
+def certificate(folder: Path) -> Path:
+    """Of a broker that vouches for itself; as a PEM file, for those who are to trust it."""
+    tool, store, pem = str(Path(java()).with_name("keytool")), str(folder / "server.p12"), folder / "ca.pem"
+    access = ("-alias", "kafka", "-keystore", store, "-storepass", "changeit", "-storetype", "PKCS12")
+    name = ("-dname", "CN=localhost", "-ext", "SAN=ip:127.0.0.1", "-keyalg", "EC", "-validity", "3650")
+    subprocess.run([tool, "-genkeypair", *access, *name], check=True, capture_output=True)
+    subprocess.run([tool, "-exportcert", "-rfc", "-file", str(pem), *access], check=True, capture_output=True)
+    return pem
+
+
+def security(folder: Path) -> dict[str, str]:
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    return {
+        "ssl.keystore.location": str(folder / "server.p12"),
+        "ssl.keystore.password": "changeit",
+        "ssl.keystore.type": "PKCS12",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secure.plain.sasl.jaas.config": f"{login} user_{USER}={json.dumps(PASSWORD)};",
+    }
+
+
+def escaped(value: str) -> str:
+    """In a file of Java's properties a backslash stands for something."""
+    return value.replace("\\", "\\\\")
+
+
+def properties(folder: Path, ports: Ports) -> dict[str, str]:
+    controller = f"127.0.0.1:{ports.controller}"
     return {
         "process.roles": "broker,controller",
         "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "controller.quorum.voters": f"1@{controller}",
         "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listeners": f"PLAINTEXT://127.0.0.1:{ports.plain},SECURE://127.0.0.1:{ports.secure},CONTROLLER://{controller}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT",
         "log.dirs": str(folder / "data"),
         "offsets.topic.replication.factor": "1",
         "offsets.topic.num.partitions": "4",
@@ -87,8 +131,6 @@ def properties(folder: Path, port: int, controller: int) -> dict[str, str]:
 
 
 def cluster_id() -> str:
-    import base64
-
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A", 1)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from broker import Topics
-from servers import kafka as servers
+from servers.kafka import Kafka, running
 
 NUMBERS = itertools.count()
 
@@ -19,12 +19,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def broker() -> Iterator[servers.Kafka]:
-    with servers.running() as running:
-        yield running
+def broker() -> Iterator[Kafka]:
+    with running() as kafka:
+        yield kafka
 
 
 @pytest.fixture
-def topics(broker: servers.Kafka, monkeypatch: pytest.MonkeyPatch) -> Topics:
+def topics(broker: Kafka, monkeypatch: pytest.MonkeyPatch) -> Topics:
     monkeypatch.setenv("MILLSTREAM_KAFKA", broker.servers)
     return Topics(broker.servers, f"t{next(NUMBERS)}")
