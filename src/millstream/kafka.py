@@ -4,8 +4,10 @@ from millstream.connectors.kafka import (
     Cluster,
     KafkaSink,
     KafkaSource,
+    Registry,
     Secret,
     cluster,
+    registry,
     sasl,
     secret,
     sink,
@@ -13,4 +15,17 @@ from millstream.connectors.kafka import (
     tls,
 )
 
-__all__ = ["Cluster", "KafkaSink", "KafkaSource", "Secret", "cluster", "sasl", "secret", "sink", "source", "tls"]
+__all__ = [
+    "Cluster",
+    "KafkaSink",
+    "KafkaSource",
+    "Registry",
+    "Secret",
+    "cluster",
+    "registry",
+    "sasl",
+    "secret",
+    "sink",
+    "source",
+    "tls",
+]

@@ -569,3 +569,28 @@ def a_secret_in_a_file_that_is_not_there(job):
 @wrong
 def raw_changes_for_kafka(job):
     kafka.sink("out", changelog=True, format="raw", servers="host:9092")
+
+
+@wrong
+def avro_without_a_schema(job):
+    kafka.source("orders", format="avro", servers="host:9092")
+
+
+@wrong
+def a_registry_for_json(job):
+    kafka.sink("orders", registry="http://host:8081", servers="host:9092")
+
+
+@wrong
+def an_avro_schema_that_is_none(job):
+    kafka.source("orders", format="avro", avro_schema="order.avsc", servers="host:9092")
+
+
+@wrong
+def a_registry_with_half_a_login(job):
+    kafka.registry("http://host:8081", user="shop")
+
+
+@wrong
+def a_registry_with_a_password_in_the_job(job):
+    kafka.registry("http://host:8081", user="shop", password="1234")

@@ -2,6 +2,7 @@ package millstream.decode;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Serializable;
+import millstream.avro.Registry;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -22,7 +23,11 @@ final class DecodeSpec implements Serializable {
   final boolean changelog;
   final String[] upserts;
   final boolean topicColumn;
-  final boolean debezium;
+  final String format;
+  /** For Avro: the schema of all values, or where the schemas are that they name. */
+  final String avroSchema;
+
+  final Registry registry;
   final boolean textKeys;
   /** How many of the schema's columns, the last ones, come from the record itself. */
   final int record;
@@ -39,7 +44,12 @@ final class DecodeSpec implements Serializable {
       upserts[i] = keys.get(i).asText();
     }
     this.topicColumn = json.path("topic_column").asBoolean();
-    this.debezium = json.path("format").asText("json").equals("debezium");
+    this.format = json.path("format").asText("json");
+    this.avroSchema = json.hasNonNull("avro_schema") ? json.get("avro_schema").asText() : null;
+    this.registry =
+        json.hasNonNull("registry")
+            ? new Registry(json.get("registry").asText(), json.path("registry_login").asText(""))
+            : null;
     this.textKeys = json.path("key_format").asText("json").equals("text");
     this.record = json.path("record").asInt();
     this.schema = schema;
@@ -58,6 +68,10 @@ final class DecodeSpec implements Serializable {
       type = type.add("_bad", deadLetterType(), true);
     }
     return type;
+  }
+
+  boolean debezium() {
+    return format.equals("debezium");
   }
 
   /** The columns that are read from the value. */

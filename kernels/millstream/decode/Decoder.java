@@ -12,7 +12,7 @@ final class Decoder {
 
   private final DecodeSpec spec;
   private final int width;
-  private final Json values;
+  private final Values values;
   private final Debezium changes;
   private final RecordKey key;
 
@@ -20,9 +20,14 @@ final class Decoder {
     this.spec = spec;
     this.width = spec.outputType().length();
     StructType type = spec.valueType();
-    this.values = spec.debezium ? null : new Json(spec.changelog ? type.add(OP, "string") : type);
+    this.values =
+        switch (spec.format) {
+          case "debezium" -> null;
+          case "avro" -> new Avro(spec, spec.changelog ? type.add(OP, "string") : type);
+          default -> new Json(spec.changelog ? type.add(OP, "string") : type);
+        };
     this.key = spec.upserts.length == 0 ? null : RecordKey.of(spec);
-    this.changes = spec.debezium ? new Debezium(type) : null;
+    this.changes = spec.debezium() ? new Debezium(type) : null;
   }
 
   /** Null if the record is not about the table's rows. */

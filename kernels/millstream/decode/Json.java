@@ -18,7 +18,7 @@ import scala.collection.immutable.Map$;
 import scala.collection.immutable.Seq$;
 
 /** Reads JSON objects with Spark's own parser: types mean what they mean in {@code from_json}. */
-final class Json {
+final class Json implements Values {
   private final JacksonParser parser;
 
   @SuppressWarnings("unchecked")
@@ -34,7 +34,8 @@ final class Json {
             (scala.collection.immutable.Seq<org.apache.spark.sql.sources.Filter>) (Object) Seq$.MODULE$.empty());
   }
 
-  InternalRow parse(byte[] json, String what) throws Undecodable {
+  @Override
+  public InternalRow parse(byte[] json, String what) throws Undecodable {
     Function2<JsonFactory, byte[], JsonParser> open = Json::open;
     Function1<byte[], UTF8String> literal = UTF8String::fromBytes;
     try {

@@ -30,7 +30,7 @@ final class RecordKey {
       fields[i] = spec.schema.fieldIndex(spec.upserts[i]);
       type = type.add(spec.schema.fields()[fields[i]]);
     }
-    return new RecordKey(fields, type, spec.textKeys, spec.debezium);
+    return new RecordKey(fields, type, spec.textKeys, spec.debezium());
   }
 
   void fill(Object[] row, byte[] key) throws Undecodable {

@@ -1,5 +1,6 @@
 package millstream.kafka;
 
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import millstream.sink.Committer;
@@ -15,7 +16,7 @@ public final class KafkaSink implements SinkKind {
   private static final String CLIENT = "kafka.";
 
   @Override
-  public TaskWriter writer(SinkSpec spec, TaskId task) {
+  public TaskWriter writer(SinkSpec spec, TaskId task) throws IOException {
     return new KafkaWriter(spec, task);
   }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Literal, Protocol, Self, runtime_checkable
 
-Format = Literal["json", "raw", "csv", "parquet", "rows", "debezium"]
+Format = Literal["json", "raw", "csv", "parquet", "rows", "debezium", "avro"]
 """`rows`: columns with types, as Spark has them, and no record around them."""
 KeyFormat = Literal["json", "text"]
 OnError = Literal["fail", "skip", "dead_letter"]
@@ -185,6 +185,8 @@ class Reader:
     """Records whose timestamps move the watermark on, and nothing else: for tests."""
     key_format: KeyFormat = "json"
     """How the key of a record without a value is read, where such a record deletes a row."""
+    avro: tuple[tuple[str, str], ...] = ()
+    """For Avro: `avro_schema`, or `registry` and `registry_login`, in the kernels' words."""
     names_topic: bool = False
     """Whether each record says which topic it is of."""
 

@@ -94,13 +94,17 @@ def keep(pin: Pin, fetched: Path) -> None:
 
 
 def resolve(coordinates: Sequence[str], folder: Path, transitive: bool) -> None:
-    """Puts the jars of `group:name:version`, and with `transitive` all that they need, into a folder."""
+    """Puts the jars of `group:name:version`, and with `transitive` all that they need, into a folder.
+
+    `group:name:version:classifier:ending` is one file that is not a jar.
+    """
     with tempfile.TemporaryDirectory() as work:
         wanted = Path(work) / "ivy.xml"
         wanted.write_text(ivy_module(coordinates, transitive))
+        found = f"{folder}/[artifact]-[revision].[ext]"
         command = [
             *(java(), "-jar", str(ivy()), *settings(), "-novalidate", "-cache", str(cache() / "ivy")),
-            *("-ivy", str(wanted), "-types", "jar", "bundle", "-retrieve", f"{folder}/[artifact]-[revision].[ext]"),
+            *("-ivy", str(wanted), "-types", "jar", "bundle", "other", "-retrieve", found),
         ]
         for attempt in range(TRIES):
             done = subprocess.run(command, capture_output=True, text=True)
@@ -114,11 +118,14 @@ def ivy_module(coordinates: Sequence[str], transitive: bool) -> str:
     conf = "default->runtime(default),master" if transitive else "default->master"
     lines = []
     for coordinate in coordinates:
-        group, name, version = (quoteattr(part) for part in coordinate.split(":"))
+        group, name, version, *file = (quoteattr(part) for part in coordinate.split(":"))
         follow = "true" if transitive else "false"
-        lines.append(f'<dependency org={group} name={name} rev={version} conf="{conf}" transitive="{follow}"/>')
+        inner = f'<artifact name={name} type="other" ext={file[1]} m:classifier={file[0]}/>' if file else ""
+        line = f'<dependency org={group} name={name} rev={version} conf="{conf}" transitive="{follow}">'
+        lines.append(f"{line}{inner}</dependency>")
     return (
-        '<ivy-module version="2.0"><info organisation="millstream" module="jars"/>'
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">'
+        '<info organisation="millstream" module="jars"/>'
         f'<configurations><conf name="default"/></configurations><dependencies>{"".join(lines)}</dependencies>'
         "</ivy-module>"
     )

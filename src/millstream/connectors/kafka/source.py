@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
+from millstream.connectors.kafka.avro import Avro, Registry, avro
 from millstream.connectors.kafka.cluster import Cluster, at, one_of, wrong
 from millstream.connectors.kafka.sink import KafkaSink
 from millstream.plan.connectors import Consumed, Format, Jars, KeyFormat, OnError, Reader
@@ -44,6 +46,7 @@ class KafkaSource:
     isolation: Isolation = "read_committed"
     group: str | None = None
     jar_folder: str | None = None
+    avro: Avro | None = None
 
     @property
     def system(self) -> str:
@@ -95,7 +98,10 @@ class KafkaSource:
             options["includeHeaders"] = "true"
         if self.max_rows_per_epoch is not None:
             options["maxOffsetsPerTrigger"] = str(self.max_rows_per_epoch)
-        return Reader("kafka", tuple(options.items()), key_format=self.key_format, names_topic=self.several)
+        schemas = tuple(self.avro.filled().items()) if self.avro else ()
+        return Reader(
+            "kafka", tuple(options.items()), key_format=self.key_format, avro=schemas, names_topic=self.several
+        )
 
     def starts(self) -> dict[str, str]:
         if self.starting in SPECIAL:
@@ -125,23 +131,26 @@ def source(
     max_rows_per_epoch: int | None = None,
     isolation: Isolation = "read_committed",
     group: str | None = None,
+    avro_schema: str | Path | None = None,
+    registry: str | Registry | None = None,
     jars: str | None = None,
 ) -> KafkaSource:
     """Reads topics, by name or by `pattern`, a regular expression.
 
-    `format`: how a value is read: `json`, `debezium` (a change feed, as a table) or `raw`. `record`: columns from the
-    record itself, `("timestamp", "partition")`, or under other names, `{"sent": "timestamp"}`; it has key, topic,
-    partition, offset, timestamp and headers. `key_format`, for tables: what a key without a value looks like, a JSON
-    object with the key's columns, or the plain `text` of one column. `starting`: `earliest`, `latest`, a time, or
-    offsets by partition; it only counts when a job has no checkpoint yet. `group`: the consumer group under which
-    tools find how far the job has read; `millstream.` and the job's name if none is given. `jars`: a folder with the
-    jars, where they cannot be fetched.
+    `format`: how a value is read: `json`, `avro`, `debezium` (a change feed, as a table) or `raw`. `record`: columns
+    from the record itself, `("timestamp", "partition")`, or under other names, `{"sent": "timestamp"}`; it has key,
+    topic, partition, offset, timestamp and headers. `key_format`, for tables: what a key without a value looks like, a
+    JSON object with the key's columns, or the plain `text` of one column. `starting`: `earliest`, `latest`, a time, or
+    offsets by partition; it only counts when a job has no checkpoint yet. `group`: the consumer group under which tools
+    find how far the job has read; `millstream.` and the job's name if none is given. `avro_schema`, `registry`: how
+    Avro is read, by one schema or by those that values name. `jars`: a folder with the jars, where they cannot be
+    fetched.
     """
     names = (topics,) if isinstance(topics, str) else tuple(topics)
     if bool(names) == (pattern is not None):
         raise wrong("topics are named, or found by a pattern.", 'source("likes"), or source(pattern="likes.*")')
     policy = on_error or ("dead_letter" if dead_letters else "fail")
-    one_of("format", format, ("json", "debezium", "raw"))
+    one_of("format", format, ("json", "avro", "debezium", "raw"))
     one_of("on_error", policy, ("fail", "skip", "dead_letter"))
     one_of("isolation", isolation, ("read_committed", "read_uncommitted"))
     one_of("key_format", key_format, ("json", "text"))
@@ -164,6 +173,7 @@ def source(
         isolation,
         group,
         jars,
+        avro(format, avro_schema, registry, writes=False),
     )
 
 
