@@ -8,10 +8,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import millstream.journal.Disk;
@@ -22,22 +19,14 @@ final class PreparedLists {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Pattern NAME = Pattern.compile("([\\w.]+)-(\\d{12})\\.json");
   private static final int FORMAT = 1;
-  /** A batch has no checkpoint: what it prepared is known to its process alone. */
-  private static final Map<String, TreeMap<Long, List<PreparedTransaction>>> OF_BATCHES = new ConcurrentHashMap<>();
-
   private final String writer;
   private final Disk disk;
   private final String folder;
 
   PreparedLists(SinkSpec spec) {
     writer = spec.writer();
-    String place = spec.settings().getOrDefault("prepared", "");
-    disk = place.isEmpty() ? null : Disk.of(place);
-    folder = place.isEmpty() ? null : Disk.plain(place);
-  }
-
-  private TreeMap<Long, List<PreparedTransaction>> ofBatch() {
-    return OF_BATCHES.computeIfAbsent(writer, name -> new TreeMap<>());
+    disk = Disk.of(spec.setting("prepared"));
+    folder = Disk.plain(spec.setting("prepared"));
   }
 
   private String file(long epoch) {
@@ -45,10 +34,6 @@ final class PreparedLists {
   }
 
   void write(long epoch, List<PreparedTransaction> transactions) throws IOException {
-    if (disk == null) {
-      ofBatch().put(epoch, transactions);
-      return;
-    }
     ObjectNode json = JSON.createObjectNode().put("format", FORMAT).put("epoch", epoch);
     ArrayNode list = json.putArray("transactions");
     for (PreparedTransaction one : transactions) {
@@ -60,9 +45,6 @@ final class PreparedLists {
   }
 
   TreeSet<Long> epochs() throws IOException {
-    if (disk == null) {
-      return new TreeSet<>(ofBatch().keySet());
-    }
     TreeSet<Long> epochs = new TreeSet<>();
     for (String name : disk.list(folder)) {
       Matcher matcher = NAME.matcher(name);
@@ -74,9 +56,6 @@ final class PreparedLists {
   }
 
   List<PreparedTransaction> read(long epoch) throws IOException {
-    if (disk == null) {
-      return ofBatch().get(epoch);
-    }
     JsonNode json = JSON.readTree(disk.readAll(file(epoch)));
     if (json.path("format").asInt() != FORMAT) {
       throw new IOException("a list of prepared transactions has format " + json.path("format") + ", not " + FORMAT);
@@ -90,10 +69,6 @@ final class PreparedLists {
   }
 
   void delete(long epoch) throws IOException {
-    if (disk == null) {
-      ofBatch().remove(epoch);
-    } else {
-      disk.delete(file(epoch));
-    }
+    disk.delete(file(epoch));
   }
 }

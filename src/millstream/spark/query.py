@@ -126,8 +126,8 @@ def readers(plan: JobPlan, target: Target, query: StreamingQuery, spark: SparkSe
 
 
 def prepared(target: Target) -> str:
-    """Where sinks that need it keep what they have prepared; a batch has no such place."""
-    return f"{target.checkpoint.rsplit('/', 1)[0]}/sinks" if target.checkpoint else ""
+    """Where sinks that need it keep what they have prepared."""
+    return f"{target.checkpoint.rsplit('/', 1)[0]}/sinks"
 
 
 def sinks_json(sinks: tuple[Sink, ...], target: Target, lowered: Lowered, spark: SparkSession) -> str:
