@@ -125,6 +125,7 @@ def properties(folder: Path, ports: Ports) -> dict[str, str]:
         "transaction.state.log.num.partitions": "4",
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
         "auto.create.topics.enable": "false",
         "group.initial.rebalance.delay.ms": "0",
     }

@@ -1,4 +1,4 @@
-"""A job from Kafka to Kafka as a process of its own, to be killed: `count_job.py SERVERS PREFIX CHECKPOINT MODE`."""
+"""A job from Kafka to Kafka as a process of its own, to be killed: `count_job.py SERVERS PREFIX CHECKPOINT MODE TIMEOUT`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from millstream.testing.faults import MANAGER
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
 
 
-def count_job(servers: str, prefix: str, checkpoint: str, rows_per_epoch: int | None = None) -> ms.Job:
+def count_job(servers: str, prefix: str, checkpoint: str, timeout: str, rows: int | None = None) -> ms.Job:
     job = ms.Job("count", checkpoint=checkpoint, parallelism=2)
-    source = kafka.source(f"{prefix}.in", servers=servers, max_rows_per_epoch=rows_per_epoch)
-    rows = job.stream(source, "k STRING, n BIGINT", name="in")
-    rows.to(kafka.sink(f"{prefix}.every", servers=servers))
-    rows.group_by("k").agg(n="count(*)", last="max(n)").to(kafka.sink(f"{prefix}.counts", servers=servers))
+    source = kafka.source(f"{prefix}.in", servers=servers, max_rows_per_epoch=rows)
+    stream = job.stream(source, "k STRING, n BIGINT", name="in")
+    every, counts = (
+        kafka.sink(f"{prefix}.{name}", servers=servers, transaction_timeout=timeout) for name in ("every", "counts")
+    )
+    stream.to(every)
+    stream.group_by("k").agg(n="count(*)", last="max(n)").to(counts)
     return job
 
 
-def main(servers: str, prefix: str, checkpoint: str, mode: str) -> None:
+def main(servers: str, prefix: str, checkpoint: str, mode: str, timeout: str) -> None:
     spark = session.make(8, 2, {**MANAGER, **QUICK}, (Jars("kafka"),))
     if mode == "real-time":
-        count_job(servers, prefix, checkpoint).run(ms.real_time("300 ms"), spark=spark)
+        count_job(servers, prefix, checkpoint, timeout).run(ms.real_time("300 ms"), spark=spark)
     else:
-        count_job(servers, prefix, checkpoint, rows_per_epoch=100).run(ms.micro_batch("0 seconds"), spark=spark)
+        count_job(servers, prefix, checkpoint, timeout, rows=100).run(ms.micro_batch("0 seconds"), spark=spark)
 
 
 if __name__ == "__main__":

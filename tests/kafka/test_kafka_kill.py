@@ -63,8 +63,10 @@ class Sender:
                 return
 
 
-def process(topics: Topics, folder: Path, mode: str, fault: Fault | None = None) -> Process:
-    arguments = [topics.servers, topics.prefix, str(folder / "checkpoint"), mode]
+def process(
+    topics: Topics, folder: Path, mode: str, fault: Fault | None = None, timeout: str = "15 minutes"
+) -> Process:
+    arguments = [topics.servers, topics.prefix, str(folder / "checkpoint"), mode, timeout]
     return Process(Path(__file__).with_name("count_job.py"), arguments, folder, fault)
 
 
@@ -113,3 +115,18 @@ def test_killed_at_random_moments(topics: Topics, folder: Path) -> None:
                 job.kill()
         sender.finish()
         finish(topics, folder, "real-time", sender.sent)
+
+
+def test_what_kafka_has_thrown_away_is_not_passed_over(topics: Topics, folder: Path) -> None:
+    """Committed to the checkpoint, not yet to Kafka, and then away for longer than the transaction's time."""
+    topics.send(topics.name("in"), *({"k": f"k{n}", "n": n} for n in range(40)))
+    job = process(topics, folder, "micro-batch", Fault("sink.publish.before"), "2 seconds")
+    until(lambda: dead(job))
+    job.kill()
+    topics.send(topics.name("every"), {"k": "later", "n": 0}, partition=0)
+    topics.send(topics.name("every"), {"k": "later", "n": 1}, partition=1)
+    until(lambda: len(topics.rows(topics.name("every"))) == 2)
+    again = process(topics, folder, "micro-batch", timeout="2 seconds")
+    until(lambda: dead(again))
+    again.kill()
+    assert "MS-KAFKA-006" in (folder / "log.txt").read_text()

@@ -11,6 +11,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.streaming.SourceProgress;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
+import org.apache.spark.sql.streaming.StreamingQueryProgress;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,8 +42,14 @@ public final class GroupOffsets extends StreamingQueryListener implements AutoCl
 
   @Override
   public void onQueryProgress(QueryProgressEvent event) {
-    SourceProgress[] sources = event.progress().sources();
-    if (event.progress().id().equals(query) && source < sources.length && sources[source].endOffset() != null) {
+    if (event.progress().id().equals(query)) {
+      tell(event.progress());
+    }
+  }
+
+  private void tell(StreamingQueryProgress progress) {
+    SourceProgress[] sources = progress.sources();
+    if (source < sources.length && sources[source].endOffset() != null) {
       tell(sources[source].endOffset());
     }
   }
@@ -71,6 +78,14 @@ public final class GroupOffsets extends StreamingQueryListener implements AutoCl
 
   @Override
   public void onQueryTerminated(QueryTerminatedEvent event) {}
+
+  /** Tells of the last epoch, whose event may be on its way still; null if there was none. */
+  public void finish(StreamingQueryProgress last) {
+    if (last != null) {
+      tell(last);
+    }
+    close();
+  }
 
   /** Waits for what is under way. */
   @Override

@@ -66,7 +66,7 @@ class Query:
         self._locks.close()
         for listener in self._readers:
             self._spark._jsparkSession.streams().removeListener(listener)
-            listener.close()
+            listener.finish(self.query._jsq.lastProgress())
 
 
 def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: SparkSession) -> Query:
