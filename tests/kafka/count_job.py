@@ -1,4 +1,4 @@
-"""A job from Kafka to Kafka as a process of its own, to be killed: `count_job.py SERVERS PREFIX CHECKPOINT MODE TIMEOUT`."""
+"""A job from Kafka to Kafka, to be killed: `count_job.py SERVERS PREFIX CHECKPOINT MODE TIMEOUT`."""
 
 from __future__ import annotations
 
