@@ -1,4 +1,5 @@
-"""`python -m bench basics [--events N] [--rounds N]`, `python -m bench nexmark [--queries q0,q3] [--against flink]`"""
+"""`python -m bench basics [--events N] [--rounds N]`, `python -m bench nexmark [--queries q0,q3] [--against flink]`,
+`python -m bench kafka`"""
 
 from __future__ import annotations
 
@@ -21,6 +22,16 @@ def main() -> None:
 def run_basics(events: int, rounds: int, only: str) -> None:
     """A filter, a keyed aggregate, a join and a table's columns, against hand-written PySpark."""
     basics.run(events, rounds, tuple(part for part in only.split(",") if part))
+
+
+@main.command("kafka")
+@click.option("--events", default=1_000_000, help="How many events each way reads.")
+@click.option("--rounds", default=3, help="How often each is measured; the median counts.")
+def run_kafka(events: int, rounds: int) -> None:
+    """From Kafka to Kafka, exactly once, beside Spark's own at-least-once sink."""
+    from bench import kafka
+
+    kafka.run(events, rounds)
 
 
 @main.command("nexmark")

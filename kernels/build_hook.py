@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import zipfile
 from pathlib import Path
@@ -13,6 +15,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCES = Path(__file__).parent / "millstream"
+KAFKA = SOURCES / "kafka"
+"""Kernels that need Kafka's client, which pyspark does not bring: a jar of their own."""
+FETCH = Path(__file__).parents[1] / "src" / "millstream" / "spark" / "fetch.py"
 # A fixed time in the archive: the same sources give the same jar.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -21,24 +26,46 @@ class KernelsBuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
-        jar = Path(self.root) / "src" / "millstream" / "jars" / "millstream-kernels.jar"
-        compile_kernels(jar)
+        compile_kernels(Path(self.root) / "src" / "millstream" / "jars")
         build_data["pure_python"] = True
 
 
-def compile_kernels(jar: Path) -> None:
+def compile_kernels(jars: Path) -> None:
     javac = shutil.which("javac")
     if javac is None:
         raise SystemExit(
             "millstream: no Java compiler found. Install a JDK, version 17 or newer, and put `javac` on the PATH."
         )
-    with tempfile.TemporaryDirectory() as out:
-        sources = sorted(str(path) for path in SOURCES.rglob("*.java"))
-        command = [javac, "--release", "17", "-nowarn", "-proc:none", "-cp", spark_jars(), "-d", out, *sources]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"millstream: the Java kernels do not compile.\n{done.stderr}")
-        pack(Path(out), jar)
+    everything = set(SOURCES.rglob("*.java"))
+    ours = {path for path in everything if KAFKA not in path.parents}
+    services = Path(__file__).parent / "META-INF"
+    with tempfile.TemporaryDirectory() as out, tempfile.TemporaryDirectory() as kafka_out:
+        compile_java(javac, ours, [spark_jars()], Path(out))
+        pack([(Path(out), Path(out)), (services, services.parent)], jars / "millstream-kernels.jar")
+        compile_java(javac, everything - ours, [out, kafka_clients(), spark_jars()], Path(kafka_out))
+        pack([(Path(kafka_out), Path(kafka_out))], jars / "millstream-kafka.jar")
+
+
+def compile_java(javac: str, sources: set[Path], class_path: list[str], out: Path) -> None:
+    files = sorted(str(path) for path in sources)
+    options = ["--release", "17", "-nowarn", "-proc:none", "-cp", os.pathsep.join(class_path), "-d", str(out)]
+    done = subprocess.run([javac, *options, *files], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"millstream: the Java kernels do not compile.\n{done.stderr}")
+
+
+def kafka_clients() -> str:
+    """Fetched as a running job would fetch it; needed to compile, and not packed."""
+    spec = importlib.util.spec_from_file_location("millstream_fetch", FETCH)
+    assert spec is not None
+    assert spec.loader is not None
+    fetch = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = fetch
+    spec.loader.exec_module(fetch)
+    try:
+        return str(fetch.pinned([fetch.KAFKA_CLIENTS])[0])
+    except fetch.FetchFailed as error:
+        raise SystemExit(f"millstream: Kafka's client, which kernels need, cannot be fetched: {error}") from error
 
 
 def spark_jars() -> str:
@@ -48,12 +75,12 @@ def spark_jars() -> str:
     return str(Path(spec.origin).parent / "jars" / "*")
 
 
-def pack(classes: Path, jar: Path) -> None:
+def pack(parts: list[tuple[Path, Path]], jar: Path) -> None:
+    """Files of folders, each under its name within a base."""
     jar.parent.mkdir(parents=True, exist_ok=True)
     part = jar.with_suffix(".part")
-    services = Path(__file__).parent / "META-INF"
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        for root, base in ((classes, classes), (services, services.parent)):
+        for root, base in parts:
             for path in sorted(path for path in root.rglob("*") if path.is_file()):
                 name = zipfile.ZipInfo(path.relative_to(base).as_posix(), EPOCH)
                 name.compress_type = zipfile.ZIP_DEFLATED

@@ -21,6 +21,12 @@ def golden(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
+def millstream_connectors(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """Fetched only if a test is to need them."""
+    return ("kafka",) if any(item.get_closest_marker("server") for item in request.session.items) else ()
+
+
+@pytest.fixture(scope="session")
 def spark(millstream_spark: SparkSession) -> SparkSession:
     """That of the plugin."""
     return millstream_spark

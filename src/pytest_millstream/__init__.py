@@ -24,15 +24,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "millstream_spark", "settings of the Spark session that tests share, a line each: name=value", "linelist", []
     )
+    parser.addini("millstream_connectors", "connectors whose jars that session has: kafka", "args", [])
 
 
 @pytest.fixture(scope="session")
-def millstream_spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+def millstream_connectors(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """The connectors whose jars the shared session has."""
+    return tuple(request.config.getini("millstream_connectors"))
+
+
+@pytest.fixture(scope="session")
+def millstream_spark(request: pytest.FixtureRequest, millstream_connectors: tuple[str, ...]) -> Iterator[SparkSession]:
     """The shared session. Override it to bring your own, with Millstream's jar among its `spark.jars`."""
     from millstream.spark.memory import quick
 
     lines = (line.partition("=") for line in request.config.getini("millstream_spark"))
-    spark = quick({name.strip(): value.strip() for name, _, value in lines})
+    spark = quick({name.strip(): value.strip() for name, _, value in lines}, millstream_connectors)
     yield spark
     spark.stop()
 

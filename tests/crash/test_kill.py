@@ -5,26 +5,20 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
+from crash.process import Process, committed, dead, until
 from millstream import journal
 from millstream.testing.faults import POINTS, Fault
 
 pytestmark = pytest.mark.slow
-PATIENCE = 180
-"""Seconds after which something hangs: not a measure of speed."""
 
 
 class Generator:
@@ -61,47 +55,9 @@ class Generator:
                     return
 
 
-class Process:
-    """The job's process, with its JVM, in a process group of its own."""
-
-    def __init__(self, folder: Path, mode: str, fault: Fault | None = None) -> None:
-        script = Path(__file__).with_name("match_job.py")
-        told = {"MILLSTREAM_VERBOSE": "1", **(fault.environment() if fault else {})}
-        self.log = (folder / "log.txt").open("ab")
-        command = [sys.executable, str(script), str(folder / "journal"), str(folder / "checkpoint"), mode]
-        self.process = subprocess.Popen(
-            command, env={**os.environ, **told}, stdout=self.log, stderr=self.log, start_new_session=True
-        )
-
-    def kill(self) -> None:
-        if self.process.poll() is None or group_alive(self.process.pid):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.log.close()
-
-
-def group_alive(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def until(condition: Callable[[], bool], process: Process | None = None, every: float = 0.02) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if process is not None and process.process.poll() is not None:
-            log = Path(process.log.name).read_text()[-3000:]
-            raise AssertionError(f"the job ended with {process.process.returncode}:\n{log}")
-        assert time.monotonic() < deadline, "nothing happens any more"
-        time.sleep(every)
-
-
-def committed(folder: Path) -> int:
-    """The last epoch that the checkpoint says is committed, or -1."""
-    names = [path.name for path in (folder / "checkpoint" / "spark" / "commits").glob("[0-9]*")]
-    return max((int(name) for name in names if name.isdigit()), default=-1)
+def process(folder: Path, mode: str, fault: Fault | None = None) -> Process:
+    arguments = [str(folder / "journal"), str(folder / "checkpoint"), mode]
+    return Process(Path(__file__).with_name("match_job.py"), arguments, folder, fault)
 
 
 def expected(likes: list[tuple[str, str, int]]) -> tuple[Counter[tuple[object, ...]], dict[str, tuple[int, int]]]:
@@ -146,12 +102,12 @@ def folder(tmp_path: Path) -> Path:
 
 def finish(folder: Path, mode: str, likes: list[tuple[str, str, int]]) -> None:
     """A last run without faults, until every like is counted; then both sinks must be right."""
-    process = Process(folder, mode)
+    job = process(folder, mode)
     try:
         wanted = sum(count for count, _ in expected(likes)[1].values())
-        until(lambda: sum(count for count, _ in found(folder / "journal")[1].values()) >= wanted, process, every=0.5)
+        until(lambda: sum(count for count, _ in found(folder / "journal")[1].values()) >= wanted, job, every=0.5)
     finally:
-        process.kill()
+        job.kill()
     matches, popular = found(folder / "journal")
     want_matches, want_popular = expected(likes)
     for sink in (matches, in_files(folder / "journal-files")):
@@ -164,10 +120,9 @@ def finish(folder: Path, mode: str, likes: list[tuple[str, str, int]]) -> None:
 def test_killed_at_each_named_point(folder: Path, mode: str) -> None:
     with Generator(folder / "journal", seed=1) as generator:
         for point in POINTS:
-            fault = Fault(point, committed(folder) + 3)
-            process = Process(folder, mode, fault)
-            until(lambda p=process: p.process.poll() is not None or not group_alive(p.process.pid))  # type: ignore[misc]
-            process.kill()
+            job = process(folder, mode, Fault(point, committed(folder / "checkpoint") + 3))
+            until(lambda job=job: dead(job))  # type: ignore[misc]
+            job.kill()
             assert f"fault: killed at {point}" in (folder / "log.txt").read_text()
         generator.finish()
         finish(folder, mode, generator.likes)
@@ -178,12 +133,12 @@ def test_killed_at_random_moments(folder: Path, mode: str) -> None:
     moments = random.Random(2)
     with Generator(folder / "journal", seed=2) as generator:
         for _ in range(8):
-            before = committed(folder)
-            process = Process(folder, mode)
+            before = committed(folder / "checkpoint")
+            job = process(folder, mode)
             try:
-                until(lambda b=before: committed(folder) > b, process)  # type: ignore[misc]
+                until(lambda b=before: committed(folder / "checkpoint") > b, job)  # type: ignore[misc]
                 time.sleep(moments.random())
             finally:
-                process.kill()
+                job.kill()
         generator.finish()
         finish(folder, mode, generator.likes)

@@ -32,7 +32,15 @@ def a_postgres() -> Iterator[dict[str, str]]:
         yield {"MILLSTREAM_POSTGRES": server.address()}
 
 
-SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {"postgres": a_postgres}
+@contextmanager
+def a_kafka() -> Iterator[dict[str, str]]:
+    from servers import kafka
+
+    with kafka.running() as server:
+        yield {"MILLSTREAM_KAFKA": server.servers}
+
+
+SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {"kafka": a_kafka, "postgres": a_postgres}
 """Pages that take a server for granted, and what they find in their environment."""
 
 

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "millstream"
 GOLDEN = HERE / "golden"
 ERRORS = GOLDEN / "errors.txt"
-CHECKED = ("api", "plan", "planner", "connectors/journal", "connectors/files")
+CHECKED = ("api", "plan", "planner", "connectors/journal", "connectors/files", "connectors/kafka")
 CODE = re.compile(r"MS-[A-Z]+-\d{3}")
 PLACE = re.compile(r"\S*wrong\.py:\d+")
 

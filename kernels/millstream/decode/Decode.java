@@ -35,7 +35,7 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
     this.skipped = skipped;
   }
 
-  /** {@code records} must have the columns key, value, partition, offset and timestamp, in that order. */
+  /** {@code records} must have the columns that {@link DecodeSpec} tells, in that order. */
   public static Dataset<Row> apply(Dataset<Row> records, String specJson, String schemaJson) {
     StructType schema = (StructType) StructType.fromJson(schemaJson);
     DecodeSpec spec = DecodeSpec.read(parse(specJson), schema);
@@ -80,7 +80,7 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
       while (next == null && records.hasNext()) {
         InternalRow record = records.next();
         try {
-          next = decoder.row(record);
+          next = decoder.row(record); // null if it says nothing of the table
         } catch (Undecodable reason) {
           next = answer(record, reason);
         }
@@ -99,6 +99,10 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
     }
   }
 
+  private String topic(InternalRow record) {
+    return spec.topicColumn ? record.getUTF8String(5).toString() : spec.topic;
+  }
+
   private InternalRow answer(InternalRow record, Undecodable reason) {
     int partition = record.getInt(2);
     long offset = record.getLong(3);
@@ -110,7 +114,7 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
         Object[] values = new Object[spec.outputType().length()];
         values[spec.weight()] = 1L;
         spec.arrived(values, record);
-        UTF8String topic = UTF8String.fromString(spec.topic);
+        UTF8String topic = UTF8String.fromString(topic(record));
         UTF8String why = UTF8String.fromString(reason.getMessage());
         Object[] letter = {topic, partition, offset, why, record.isNullAt(1) ? null : record.getBinary(1)};
         values[spec.bad()] = new GenericInternalRow(letter);
@@ -118,7 +122,7 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
       default:
         throw new IllegalStateException(
             "MS-DECODE-001: source \"" + spec.source + "\" cannot read the record at offset " + offset + " of topic \""
-                + spec.topic + "\", partition " + partition + ": " + reason.getMessage());
+                + topic(record) + "\", partition " + partition + ": " + reason.getMessage());
     }
   }
 }

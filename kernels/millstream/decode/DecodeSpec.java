@@ -3,6 +3,7 @@ package millstream.decode;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
+import millstream.avro.Registry;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -10,7 +11,8 @@ import org.apache.spark.sql.types.StructType;
  * What is to be made of a source's records.
  *
  * <pre>
- *   out:  the schema's columns, _w,  [_deleted, _order  for upserts],  [_place, _at  for versions],
+ *   in:   key, value, partition, offset, timestamp,  [topic  where there are several],  the columns of the record itself
+ *   out:  the schema's columns, the record's last, _w,  [_deleted, _order  for upserts],  [_place, _at  for versions],
  *         [_bad  for dead letters],  [the record's time, by the name that it is asked for]
  * </pre>
  */
@@ -28,6 +30,15 @@ final class DecodeSpec implements Serializable {
   /** Whether each change is wanted with its place in the log and the time at which it was put there. */
   final boolean versions;
 
+  final boolean topicColumn;
+  final String format;
+  /** For Avro: the schema of all values, or where the schemas are that they name. */
+  final String avroSchema;
+
+  final Registry registry;
+  final boolean textKeys;
+  /** How many of the schema's columns, the last ones, come from the record itself. */
+  final int record;
   final StructType schema;
 
   private DecodeSpec(JsonNode json, StructType schema) {
@@ -42,6 +53,15 @@ final class DecodeSpec implements Serializable {
     for (int i = 0; i < upserts.length; i++) {
       upserts[i] = keys.get(i).asText();
     }
+    this.topicColumn = json.path("topic_column").asBoolean();
+    this.format = json.path("format").asText("json");
+    this.avroSchema = json.hasNonNull("avro_schema") ? json.get("avro_schema").asText() : null;
+    this.registry =
+        json.hasNonNull("registry")
+            ? new Registry(json.get("registry").asText(), json.path("registry_login").asText(""))
+            : null;
+    this.textKeys = json.path("key_format").asText("json").equals("text");
+    this.record = json.path("record").asInt();
     this.schema = schema;
   }
 
@@ -61,6 +81,20 @@ final class DecodeSpec implements Serializable {
       type = type.add("_bad", deadLetterType(), true);
     }
     return arrival == null ? type : type.add(arrival, DataTypes.TimestampType, false);
+  }
+
+  boolean debezium() {
+    return format.equals("debezium");
+  }
+
+  /** The columns that are read from the value. */
+  StructType valueType() {
+    return new StructType(java.util.Arrays.copyOf(schema.fields(), schema.length() - record));
+  }
+
+  /** Where the columns of the record itself begin in what is handed in. */
+  int recordAt() {
+    return topicColumn ? 6 : 5;
   }
 
   int weight() {

@@ -24,6 +24,9 @@ public interface Committer extends AutoCloseable {
   /** The epoch failed: throws away what its tasks wrote, as far as possible. */
   void discard(long epoch) throws IOException;
 
+  /** The run is over: throws away what its tasks left open. */
+  default void finish() throws IOException {}
+
   @Override
   default void close() throws IOException {}
 }

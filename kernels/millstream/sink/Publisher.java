@@ -17,6 +17,9 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   /** By sinks: what went wrong. The next epoch fails by it, for nobody sees an error that a listener throws. */
   private static final Map<String, Throwable> FAILED = new ConcurrentHashMap<>();
 
+  /** By sinks: the publisher of the run that writes to them. */
+  private static final Map<String, Publisher> RUNNING = new ConcurrentHashMap<>();
+
   private final String sinks;
   private final transient Commits commits;
   private final transient List<Committer> committers = new ArrayList<>();
@@ -29,6 +32,17 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     this.commits = new Commits(checkpoint);
     for (SinkSpec spec : SinkSpec.parse(sinks)) {
       committers.add(SinkKind.of(spec).committer(spec));
+    }
+    RUNNING.put(sinks, this);
+  }
+
+  /** The last published epoch, when all that is committed is published: called between two epochs. */
+  static long publishNow(String sinks) {
+    Publisher running = RUNNING.get(sinks);
+    try {
+      return running == null ? -1 : running.publish();
+    } catch (IOException e) {
+      throw SinkException.publishFailed(e);
     }
   }
 
@@ -87,7 +101,9 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     if (!closed) {
       publish();
       closed = true;
+      RUNNING.remove(sinks, this);
       for (Committer committer : committers) {
+        committer.finish();
         committer.close();
       }
     }

@@ -52,11 +52,17 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
     String mode = take(settings, "mode");
     try {
       Mode parsed = Mode.valueOf(mode.toUpperCase(Locale.ROOT));
-      return new SinkSpec(name, take(settings, "kind"), writer, parsed, settings);
+      return new SinkSpec(name, take(settings, "kind"), writer, parsed, Secrets.fill(settings));
     } catch (IllegalArgumentException e) {
       throw SinkException.badOption(
           "sink \"" + name + "\" has mode \"" + mode + "\"; append, upsert and changelog exist.");
     }
+  }
+
+  /** Without the settings: there may be secrets among them. */
+  @Override
+  public String toString() {
+    return kind + " sink " + name;
   }
 
   private static String take(Map<String, String> settings, String name) {

@@ -51,7 +51,7 @@ final class SinksBatch implements BatchWrite {
       release();
       throw e;
     }
-    SinksWriter.Factory factory = new SinksWriter.Factory(new ArrayList<>(specs), schema, false);
+    SinksWriter.Factory factory = new SinksWriter.Factory(new ArrayList<>(specs), schema, false, EPOCH - 1);
     return (task, attempt) -> factory.createWriter(task, attempt, EPOCH);
   }
 

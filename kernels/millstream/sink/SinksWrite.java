@@ -28,7 +28,10 @@ final class SinksWrite implements StreamingWrite {
   @Override
   public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
     Publisher.checkHealthy(sinks);
-    return new SinksWriter.Factory(new ArrayList<>(SinkSpec.parse(sinks)), schema, each);
+    List<SinkSpec> specs = SinkSpec.parse(sinks);
+    boolean wait = specs.stream().anyMatch(spec -> SinkKind.of(spec).publishesBeforeNext());
+    long published = wait ? Publisher.publishNow(sinks) : -1;
+    return new SinksWriter.Factory(new ArrayList<>(specs), schema, each, published);
   }
 
   /** The driver takes one message per task, whichever attempt sent it: no need to ask who may commit. */

@@ -14,10 +14,11 @@ final class SinksWriter implements DataWriter<InternalRow> {
   /** What the task prepared, by sink; null where it had no rows. */
   record Message(TaskWriter.Prepared[] sinks) implements WriterCommitMessage {}
 
-  record Factory(ArrayList<SinkSpec> specs, StructType schema, boolean each) implements StreamingDataWriterFactory {
+  record Factory(ArrayList<SinkSpec> specs, StructType schema, boolean each, long published)
+      implements StreamingDataWriterFactory {
     @Override
     public DataWriter<InternalRow> createWriter(int task, long attempt, long epoch) {
-      return new SinksWriter(specs, schema, new SinkKind.TaskId(epoch, task, attempt, each));
+      return new SinksWriter(specs, schema, new SinkKind.TaskId(epoch, task, attempt, each, published));
     }
   }
 

@@ -58,6 +58,10 @@ class Job:
             raise Step(name or source.label, here()).error(
                 "MS-SOURCE-003", "reads a changelog, whose rows are taken back, as a stream.", hint="use job.table()"
             )
+        if source.format == "debezium":
+            raise Step(name or source.label, here()).error(
+                "MS-SOURCE-003", "reads the changes of a table as a stream.", hint="use job.table()"
+            )
         node = build.source(source, schema, name, None, time, lateness, idle_after)
         self._dead_letters(node)
         return Stream(self, node)

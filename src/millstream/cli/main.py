@@ -17,6 +17,7 @@ NOUNS = {
     "run": "millstream.cli.run",
     "explain": "millstream.cli.explain",
     "journal": "millstream.cli.journal",
+    "jars": "millstream.cli.jars",
 }
 """Noun -> the module that has a click command of that name."""
 

@@ -8,7 +8,7 @@ from millstream.errors import did_you_mean
 from millstream.plan import aggregates, nodes, operators
 from millstream.plan.aggregates import Closing, Keyed
 from millstream.plan.columns import Column, Columns, labels
-from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
+from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode, record_columns
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, resolve, same, scalar, unknown
 from millstream.plan.modes import ProcessingTime, milliseconds
@@ -83,14 +83,23 @@ def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> K
 
 
 def source_schema(options: SourceOptions, schema: str | None, step: Step) -> tuple[FieldType, ...]:
-    """Raw records have columns of their own; all others need a schema."""
+    """Raw records have columns of their own; all others need a schema. Columns of the record itself come last."""
+    extra = tuple(FieldType(name, type_) for name, _, type_ in record_columns(options))
     if options.format == "raw" and schema is not None:
         raise step.error("MS-SOURCE-001", "reads raw records, whose columns are fixed.", hint="leave out schema=")
     if options.format == "raw":
-        return RAW
+        return (*RAW, *(part for part in extra if part not in RAW))
     if schema is None:
         raise step.error("MS-SOURCE-001", "has no schema.", hint='add schema="name STRING, at TIMESTAMP"')
-    return read_schema(schema, step)
+    fields = read_schema(schema, step)
+    double = next((part.name for part in extra if any(same(part.name, other.name) for other in fields)), None)
+    if double is not None:
+        raise step.error(
+            "MS-SOURCE-001",
+            f"has a column {double} in its schema and one of the record itself.",
+            hint=f'give the record\'s another name: record={{"record_{double}": …}}',
+        )
+    return (*fields, *extra)
 
 
 def time_field(time: str, fields: tuple[FieldType, ...], step: Step) -> str:

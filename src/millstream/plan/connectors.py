@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Literal, Protocol, Self, runtime_checkable
 
-Format = Literal["json", "raw", "csv", "parquet", "rows"]
+Format = Literal["json", "raw", "csv", "parquet", "rows", "debezium", "avro"]
 """`rows`: columns with types, as Spark has them, and no record around them."""
+KeyFormat = Literal["json", "text"]
 OnError = Literal["fail", "skip", "dead_letter"]
 WriteMode = Literal["append", "upsert", "changelog"]
 
@@ -138,6 +139,41 @@ class ReceivedSource(SourceOptions, Protocol):
     def receiver(self) -> Receiver: ...
 
 
+@runtime_checkable
+class NeedsJars(Protocol):
+    """A source or sink for which Spark's own jars are not enough."""
+
+    def jars(self) -> Jars: ...
+
+
+@runtime_checkable
+class KeepsSecrets(Protocol):
+    """A sink whose `writer()` has placeholders for secrets: they go to the kernels by another way."""
+
+    def secrets(self) -> dict[str, str]:
+        """Placeholder -> what goes there."""
+
+
+@runtime_checkable
+class HasRecords(Protocol):
+    """A source of records that can be asked for more than their values."""
+
+    @property
+    def record_columns(self) -> tuple[tuple[str, str, str], ...]:
+        """Columns from the record itself: name, part of the record, type."""
+
+
+@runtime_checkable
+class TellsProgress(Protocol):
+    """A source whose system wants to know how far a job has read."""
+
+    def consumed(self, job: str) -> Consumed: ...
+
+
+def record_columns(options: SourceOptions) -> tuple[tuple[str, str, str], ...]:
+    return options.record_columns if isinstance(options, HasRecords) else ()
+
+
 @dataclass(frozen=True)
 class Reader:
     """A Spark data source and its options. `gives`: what it calls a row."""
@@ -149,6 +185,28 @@ class Reader:
     """SQL for the time at which a row came, where it gives rows; the epoch's, if it does not know."""
     marks: Reader | None = None
     """Records whose timestamps move the watermark on, and nothing else: for tests."""
+    key_format: KeyFormat = "json"
+    """How the key of a record without a value is read, where such a record deletes a row."""
+    avro: tuple[tuple[str, str], ...] = ()
+    """For Avro: `avro_schema`, or `registry` and `registry_login`, in the kernels' words."""
+    names_topic: bool = False
+    """Whether each record says which topic it is of."""
+
+
+@dataclass(frozen=True)
+class Jars:
+    """A set of jars by its name, and the folder to take them from where they cannot be fetched."""
+
+    name: str
+    folder: str | None = None
+
+
+@dataclass(frozen=True)
+class Consumed:
+    """A consumer group, and the settings of a client that may speak for it."""
+
+    group: str
+    client: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
+from millstream.plan.connectors import Jars, NeedsJars
 from millstream.plan.modes import Batch, Mode, RealTime
 from millstream.plan.node import Stateful
 from millstream.plan.restarts import Restarts
@@ -87,10 +88,12 @@ class Run:
 
     def _begin(self) -> None:
         mode, parallelism = self._setting.mode, self._setting.parallelism
+        jars = jars_of(self._plan)
+        session.prepare(self._setting.spark, jars)
         needed = slots(self._plan, mode, parallelism)
         for sink in self._plan.sinks:
             sink.options.check()
-        spark = session.use(self._setting.spark, needed, parallelism, isinstance(mode, RealTime))
+        spark = session.use(self._setting.spark, needed, parallelism, isinstance(mode, RealTime), jars)
         self._reception = Reception(self._plan.sources)
         if isinstance(mode, Batch):
             self._life.move(State.RUNNING)
@@ -102,7 +105,7 @@ class Run:
         checkpoint = open_checkpoint(self._setting.checkpoint, wanted)
         target = queries.Target(self.job, checkpoint.spark, checkpoint.identity)
         stage(self._plan.sinks, checkpoint.folder)
-        self._query = queries.start(lowered, self._plan.sinks, mode, target, spark)
+        self._query = queries.start(lowered, self._plan, mode, target, spark)
         self._carriage = Carriage(self._plan.sinks, checkpoint.folder, target.writers(self._plan.sinks))
         self._life.move(State.RUNNING)
 
@@ -211,6 +214,12 @@ class Run:
             self._query.stop()
         self._close()
         self._life.move(State.STOPPED)
+
+
+def jars_of(plan: JobPlan) -> tuple[Jars, ...]:
+    """What the connectors of a job need on Spark's class path."""
+    options = [*(source.options for source in plan.sources), *(sink.options for sink in plan.sinks)]
+    return tuple(dict.fromkeys(part.jars() for part in options if isinstance(part, NeedsJars)))
 
 
 def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from millstream.plan.connectors import Jars
 from millstream.spark import session
 
 QUICK = {
@@ -19,9 +20,10 @@ QUICK = {
 }
 
 
-def quick(settings: dict[str, str]) -> SparkSession:
-    """The session that is there, or one for many small runs."""
-    return SparkSession.getActiveSession() or session.make(4, 1, {**QUICK, **settings})
+def quick(settings: dict[str, str], connectors: tuple[str, ...] = ()) -> SparkSession:
+    """The session that is there, or one for many small runs, with the jars of some connectors."""
+    jars = tuple(Jars(name) for name in connectors)
+    return SparkSession.getActiveSession() or session.make(4, 1, {**QUICK, **settings}, jars)
 
 
 class Memory:

@@ -9,9 +9,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from millstream.plan.connectors import StagedSink
+from millstream.plan.connectors import KeepsSecrets, StagedSink, TellsProgress
 from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.plan.nodes import Sink
+from millstream.planner.stages import JobPlan
 from millstream.spark.lower.job import Lowered
 from millstream.spark.lower.sink import columns
 
@@ -38,12 +39,15 @@ class Target:
 class Query:
     """A started query. `close` publishes what is committed and gives the sinks' locks back."""
 
-    def __init__(self, query: StreamingQuery, publisher: Any, locks: Any, clock: Any, spark: SparkSession) -> None:
+    def __init__(
+        self, query: StreamingQuery, publisher: Any, locks: Any, clock: Any, spark: SparkSession, readers: list[Any]
+    ) -> None:
         self.query = query
         self._clock = clock
         self._publisher = publisher
         self._locks = locks
         self._spark = spark
+        self._readers = readers
 
     def stop(self) -> None:
         self.query.stop()
@@ -68,10 +72,13 @@ class Query:
         self._publisher.close()
         self._spark._jsparkSession.streams().removeListener(self._publisher)
         self._locks.close()
+        for listener in self._readers:
+            self._spark._jsparkSession.streams().removeListener(listener)
+            listener.finish(self.query._jsq.lastProgress())
 
 
-def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target, spark: SparkSession) -> Query:
-    listed = sinks_json(sinks, target, lowered)
+def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: SparkSession) -> Query:
+    listed = sinks_json(plan.sinks, target, lowered, spark)
     jvm: Any = spark._jvm
     configure(spark, mode, target)
     locks = jvm.millstream.sink.Recovery.run(listed, target.checkpoint)
@@ -79,9 +86,9 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
         publisher = jvm.millstream.sink.Publisher(listed, target.checkpoint)
         spark._jsparkSession.streams().addListener(publisher)
         if isinstance(mode, MicroBatch) and mode.clock is not None:
-            return Query(clocked(lowered, listed, mode.clock, target, spark), publisher, locks, None, spark)
+            return Query(clocked(lowered, listed, mode.clock, target, spark), publisher, locks, None, spark, [])
         clock = clock_of(lowered, mode, target, spark)
-        writer = lowered.frame.writeStream.format(form(sinks)).outputMode("update").queryName(target.job)
+        writer = lowered.frame.writeStream.format(form(plan.sinks)).outputMode("update").queryName(target.job)
         writer = writer.option("sinks", listed).option("checkpointLocation", target.checkpoint)
         if isinstance(mode, RealTime):
             writer = writer.option("flush", "each").trigger(realTime=f"{mode.checkpoint_every_ms} milliseconds")
@@ -89,7 +96,8 @@ def start(lowered: Lowered, sinks: tuple[Sink, ...], mode: Mode, target: Target,
             writer = writer.trigger(availableNow=True)
         elif isinstance(mode, MicroBatch):
             writer = writer.trigger(processingTime=f"{mode.every_ms} milliseconds")
-        return Query(writer.start(), publisher, locks, clock, spark)
+        query = writer.start()
+        return Query(query, publisher, locks, clock, spark, readers(plan, target, query, spark))
     except BaseException:
         locks.close()
         raise
@@ -118,7 +126,7 @@ def ends(mode: Mode) -> bool:
 
 
 def write_batch(lowered: Lowered, sinks: tuple[Sink, ...], target: Target, spark: SparkSession) -> None:
-    listed = sinks_json(sinks, target, lowered)
+    listed = sinks_json(sinks, target, lowered, spark)
     lowered.frame.write.format(form(sinks)).option("sinks", listed).mode("append").save()
 
 
@@ -127,18 +135,43 @@ def form(sinks: tuple[Sink, ...]) -> str:
     return "noop" if all(sink.options.format == "rows" for sink in sinks) else "millstream-sinks"
 
 
-def sinks_json(sinks: tuple[Sink, ...], target: Target, lowered: Lowered) -> str:
+def readers(plan: JobPlan, target: Target, query: StreamingQuery, spark: SparkSession) -> list[Any]:
+    """Listeners that tell the sources' systems how far the job has read."""
+    jvm: Any = spark._jvm
+    made = []
+    for number, source in enumerate(plan.sources):
+        if isinstance(source.options, TellsProgress):
+            consumed = source.options.consumed(target.job)
+            client = json.dumps(dict(consumed.client))
+            listener = jvm.millstream.kafka.GroupOffsets(query.id, number, consumed.group, client)
+            spark._jsparkSession.streams().addListener(listener)
+            made.append(listener)
+    return made
+
+
+def prepared(target: Target) -> str:
+    """Where sinks that need it keep what they have prepared."""
+    return f"{target.checkpoint.rsplit('/', 1)[0]}/sinks"
+
+
+def sinks_json(sinks: tuple[Sink, ...], target: Target, lowered: Lowered, spark: SparkSession) -> str:
+    """The sinks as the kernels know them. Secrets go another way: this text is shown in Spark's plans."""
+    jvm: Any = spark._jvm
     listed = []
     whole = {part.name: part.dataType.json() for part in lowered.frame.schema.fields if part.name.startswith("row")}
     for tag, sink in enumerate(sinks):
         if sink.options.format == "rows":
             continue
+        if isinstance(sink.options, KeepsSecrets):
+            for placeholder, secret in sink.options.secrets().items():
+                jvm.millstream.sink.Secrets.put(placeholder, secret)
         schema = {"schema": whole[f"row{tag}"]} if f"row{tag}" in whole else {}
         about = {
             "name": sink.name,
             "mode": sink.mode,
             "writer": target.writers(sinks)[sink.name],
             "columns": json.dumps(written(sink)),
+            "prepared": prepared(target),
         }
         listed.append({**about, **sink.options.writer(), **where(sink, target), **schema})
     return json.dumps(listed)

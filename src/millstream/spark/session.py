@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from millstream.errors import MillstreamError
+from millstream.plan.connectors import Jars
+from millstream.spark import packages
 from millstream.spark.launch import launch, own_interrupts
 
 JAR = Path(__file__).resolve().parent.parent / "jars" / "millstream-kernels.jar"
@@ -38,12 +41,27 @@ OWN = {
 """For sessions that Millstream makes itself."""
 
 
-def use(given: SparkSession | None, needed: int, parallelism: int, all_at_once: bool) -> SparkSession:
+def prepare(given: SparkSession | None, jars: tuple[Jars, ...]) -> None:
+    """Brings what connectors need to Spark's class path: a job asks them about their topics before it has a session."""
+    if not jars:
+        return
+    spark = given or SparkSession.getActiveSession()
+    if spark is None:
+        launch({"spark.jars": class_path(jars), **OWN, **REQUIRED})
+    else:
+        add(spark, jars)
+
+
+def use(
+    given: SparkSession | None, needed: int, parallelism: int, all_at_once: bool, jars: tuple[Jars, ...] = ()
+) -> SparkSession:
     """The session to run in: the user's, the one that is there, or a new one. Settings are the run's own."""
     spark = given or SparkSession.getActiveSession()
     if spark is None:
-        spark = make(needed, parallelism, {})
+        spark = make(needed, parallelism, {}, jars)
     check(spark)
+    if all_at_once:
+        check_launched(spark, jars)
     if all_at_once and slots(spark) < needed:
         raise MillstreamError(
             "MS-RUN-003",
@@ -56,10 +74,10 @@ def use(given: SparkSession | None, needed: int, parallelism: int, all_at_once: 
     return own
 
 
-def make(slots: int, parallelism: int, extra: dict[str, str]) -> SparkSession:
+def make(slots: int, parallelism: int, extra: dict[str, str], jars: tuple[Jars, ...] = ()) -> SparkSession:
     """A local session with a task slot for everything that must run at once."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    own = {"spark.master": f"local[{slots}]", "spark.app.name": "millstream", "spark.jars": jar()}
+    own = {"spark.master": f"local[{slots}]", "spark.app.name": "millstream", "spark.jars": class_path(jars)}
     settings = {**own, "spark.sql.shuffle.partitions": str(parallelism), **OWN, **REQUIRED, **extra}
     launch(settings)
     with own_interrupts():
@@ -76,20 +94,52 @@ def jar() -> str:
     return str(JAR)
 
 
-def check(spark: SparkSession) -> None:
-    """A session that the user made must have the kernels on its class path."""
+def class_path(jars: tuple[Jars, ...]) -> str:
+    return ",".join([jar(), *(str(path) for wanted in jars for path in packages.files(wanted))])
+
+
+def add(spark: SparkSession, jars: tuple[Jars, ...]) -> None:
+    """To a session that runs already; what its maker installed is left as it is."""
+    for wanted in jars:
+        if not has(spark, packages.SETS[wanted.name].sign, loader(spark)):
+            for path in packages.files(wanted):
+                spark._jsparkSession.sessionState().resourceLoader().addJar(str(path))
+
+
+def check_launched(spark: SparkSession, jars: tuple[Jars, ...]) -> None:
+    """In real time Spark's own threads read what a source reports, and they know the jars of its start alone."""
+    for wanted in jars:
+        if not has(spark, packages.SETS[wanted.name].sign, loader(spark).getParent()):
+            raise MillstreamError(
+                "MS-SETUP-006",
+                f"real time needs the jars of {wanted.name} when Spark starts, and it runs without them.",
+                hint=f'make the session with .config("spark.jars", "{class_path(jars)}")',
+            )
+
+
+def loader(spark: SparkSession) -> Any:
+    """Of the jars that were added to the session; its parent is of those that Spark was started with."""
+    return spark._jsparkSession.sharedState().jarClassLoader()
+
+
+def has(spark: SparkSession, name: str, loader: Any) -> bool:
     jvm = spark._jvm
     assert jvm is not None
     try:
-        jvm.java.lang.Class.forName(
-            "millstream.stage.Stage", False, jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        )
-    except Exception as error:
+        jvm.java.lang.Class.forName(name, False, loader)
+    except Exception:
+        return False
+    return True
+
+
+def check(spark: SparkSession) -> None:
+    """A session that the user made must have the kernels on its class path."""
+    if not has(spark, "millstream.stage.Stage", loader(spark)):
         raise MillstreamError(
             "MS-SETUP-002",
             "the Spark session does not have Millstream's kernels on its class path.",
             hint=f'make it with .config("spark.jars", "{jar()}")',
-        ) from error
+        )
 
 
 def slots(spark: SparkSession) -> int:

@@ -19,6 +19,8 @@ from millstream.spark.lower.unions import lanes
 
 Whole = dict[int, DataType]
 """By sink, the type of the whole rows that it is handed."""
+WHOLE = ("parquet", "avro")
+"""Formats that the kernels write: they are handed whole rows."""
 JSON_OPTIONS = """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")"""
 CSV_OPTIONS = JSON_OPTIONS
 
@@ -44,7 +46,7 @@ def whole_rows(sinks: tuple[Sink, ...], walked: dict[Route, Lane], upstream: lis
     found: Whole = {}
     for part, way in walked.items():
         assert isinstance(part.to, Sink)
-        if part.to.options.format == "parquet":
+        if part.to.options.format in WHOLE:
             output = next(output for output in upstream if part.producer in output.producers)
             found[sinks.index(part.to)] = whole_type(part.to, rows_of(output.frame, way))
     return found
@@ -82,7 +84,7 @@ def record(sink: Sink) -> tuple[str, str]:
     """SQL for a record's key and value."""
     if sink.options.format == "raw":
         return raw(sink)
-    value = {"json": to_json, "csv": to_csv, "parquet": nothing}[sink.options.format](columns(sink))
+    value = {"json": to_json, "csv": to_csv, "parquet": nothing, "avro": nothing}[sink.options.format](columns(sink))
     key = parted(sink) if sink.options.partition_by else record_key(sink)
     return key, f"CASE WHEN `_w` > 0 THEN {value} END" if sink.mode == "upsert" else value
 

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from millstream.errors import MillstreamError
+from millstream.plan.connectors import Reader, record_columns
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Source
 
@@ -69,10 +70,10 @@ def read(source: Source, begun: Begun, more: dict[str, str], spark: SparkSession
     begun = begun.format(reader.format).options(**dict(reader.options), **more)
     match reader.gives:
         case "records":
-            return decoded(source, begun.load(), spark)
+            return decoded(source, begun.load(), reader, spark)
         case "lines":
             lines = begun.load().where("trim(value) <> ''").selectExpr(*LINE)
-            return decoded(source, lines, spark)
+            return decoded(source, lines, reader, spark)
         case "rows":
             return weighed(source, begun.schema(stored_schema(source, spark)).load())
 
@@ -96,12 +97,20 @@ def stored_schema(source: Source, spark: SparkSession) -> StructType:
     return StructType([*op, *spark_schema(source, spark).fields])
 
 
-def decoded(source: Source, records: DataFrame, spark: SparkSession) -> DataFrame:
+def decoded(source: Source, records: DataFrame, reader: Reader, spark: SparkSession) -> DataFrame:
     if source.options.format == "raw":
-        return records.selectExpr("1L AS `_w`", *(field(part.name) for part in source.schema))
+        parts = {name: part for name, part, _ in record_columns(source.options)}
+        chosen = [f"{field(parts.get(part.name, part.name))} AS {field(part.name)}" for part in source.schema]
+        return records.selectExpr("1L AS `_w`", *chosen)
+    extra = [part for _, part, _ in record_columns(source.options)]
     spec = {
         "source": source.name,
         "topic": source.options.label,
+        "topic_column": reader.names_topic,
+        "format": source.options.format,
+        **dict(reader.avro),
+        "key_format": reader.key_format,
+        "record": len(extra),
         "on_error": source.options.on_error,
         "changelog": source.options.changelog,
         "upserts": list(source.upserts or ()),
@@ -110,7 +119,7 @@ def decoded(source: Source, records: DataFrame, spark: SparkSession) -> DataFram
     }
     jvm = spark._jvm
     assert jvm is not None
-    chosen = records.select(*RECORD)
+    chosen = records.select(*RECORD, *(["topic"] if reader.names_topic else []), *extra)
     schema = spark_schema(source, spark).json()
     return DataFrame(jvm.millstream.decode.Decode.apply(chosen._jdf, json.dumps(spec), schema), spark)
 

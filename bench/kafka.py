@@ -1,0 +1,172 @@
+"""From Kafka by a keyed aggregate to Kafka: exactly once by Millstream's sink, beside Spark's own at-least-once sink.
+
+Three ways over the same events, in one JVM, in turn: the whole job; the same job whose rows Spark's own sink writes, so
+that the difference is the sink's alone; and hand-written PySpark. The broker's CPU seconds are counted apart.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import expr
+from rich.console import Console
+from rich.table import Table
+from servers.kafka import Kafka, running
+
+import millstream as ms
+from bench.measure import Cost, cpu_seconds, measured
+from millstream import kafka
+from millstream.plan.connectors import Jars
+from millstream.spark import session
+from millstream.spark.lower.job import lower_streaming
+
+EPOCHS = 5
+PARALLELISM = 2
+EVENT = "id BIGINT, k BIGINT, v DOUBLE, text STRING"
+RESULTS = Path(__file__).parent / "results"
+SERVER = ("-Xmx1g",)
+"""A benchmark's broker lives long enough for the JVM's second compiler."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """CPU seconds of Spark and of the broker."""
+
+    clients: float
+    broker: float
+    wall: float
+
+
+class Bench:
+    def __init__(self, broker: Kafka, folder: Path, events: int) -> None:
+        self.broker = broker
+        self.folder = folder
+        self.events = events
+        self.admin = AdminClient({"bootstrap.servers": broker.servers})
+        self.spark = session.make(2, PARALLELISM, {}, (Jars("kafka"),))
+        self._runs = itertools.count()
+
+    def topic(self, name: str) -> str:
+        for made in self.admin.create_topics([NewTopic(name, 2, 1)]).values():
+            made.result()
+        return name
+
+    def fresh(self) -> tuple[str, str]:
+        """A checkpoint and a topic that nobody has used."""
+        number = next(self._runs)
+        return str(self.folder / f"checkpoint{number}"), self.topic(f"out{number}")
+
+    def job(self, checkpoint: str, topic: str) -> ms.Job:
+        job = ms.Job("aggregate", checkpoint=checkpoint, parallelism=PARALLELISM)
+        rows = max(1, self.events // EPOCHS)
+        source = kafka.source("events", servers=self.broker.servers, max_rows_per_epoch=rows)
+        counted = job.stream(source, EVENT).group_by("k").agg(n="count(*)", total="sum(v)", last="max(id)")
+        counted.to(kafka.sink(topic, servers=self.broker.servers))
+        return job
+
+    def exactly_once(self) -> Spent:
+        job = self.job(*self.fresh())
+        return self.spent(lambda: job.run(ms.available_now(), spark=self.spark))
+
+    def at_least_once(self) -> Spent:
+        """The same rows, by Spark's own sink."""
+        checkpoint, topic = self.fresh()
+        own = session.use(self.spark, 2, PARALLELISM, False)
+        own.conf.set("spark.sql.streaming.checkpointFileManagerClass", "millstream.checkpoint.LocalCheckpoints")
+        rows = lower_streaming(self.job(checkpoint, topic).plan(), own, combine=True).frame
+        return self.spent(lambda: self.write(rows.selectExpr("key", "value"), checkpoint, topic))
+
+    def by_pyspark(self) -> Spent:
+        checkpoint, topic = self.fresh()
+        own = session.use(self.spark, 2, PARALLELISM, False)
+        reader = own.readStream.format("kafka").option("kafka.bootstrap.servers", self.broker.servers)
+        reader = reader.option("subscribe", "events").option("startingOffsets", "earliest")
+        reader = reader.option("maxOffsetsPerTrigger", str(max(1, self.events // EPOCHS)))
+        rows = reader.load().select(expr(f"from_json(CAST(value AS STRING), '{EVENT}')").alias("e")).select("e.*")
+        counted = rows.groupBy("k").agg(expr("count(*) AS n"), expr("sum(v) AS total"), expr("max(id) AS last"))
+        record = ("to_json(struct(k)) AS key", "to_json(struct(*)) AS value")
+        return self.spent(lambda: self.write(counted.selectExpr(*record), checkpoint, topic))
+
+    def write(self, rows: DataFrame, checkpoint: str, topic: str) -> None:
+        writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", self.broker.servers)
+        writer = writer.option("topic", topic).option("checkpointLocation", checkpoint).outputMode("update")
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    def spent(self, work: Callable[[], None]) -> Spent:
+        server = self.broker.server.process.pid
+        before = cpu_seconds(server)
+        cost: Cost = measured(work, without=server)
+        return Spent(cost.cpu, cpu_seconds(server) - before, cost.wall)
+
+
+def generate(bench: Bench) -> None:
+    bench.topic("events")
+    chance = random.Random(1)
+    producer = Producer({"bootstrap.servers": bench.broker.servers, "queue.buffering.max.messages": 1_000_000})
+    for id_ in range(bench.events):
+        key = chance.randrange(100_000) if chance.random() < 0.7 else chance.randrange(100)
+        text = f"some text of an ordinary length {id_ % 1000}"
+        event = f'{{"id":{id_},"k":{key},"v":{chance.random():.6f},"text":"{text}"}}'
+        producer.produce("events", event, partition=id_ % 2)
+        if id_ % 10_000 == 0:
+            producer.flush()
+    producer.flush()
+
+
+def run(events: int, rounds: int) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="millstream-bench-"))
+    console = Console()
+    try:
+        with running(SERVER) as broker:
+            bench = Bench(broker, folder, events)
+            generate(bench)
+            ways = {
+                "exactly once": bench.exactly_once,
+                "at least once": bench.at_least_once,
+                "pyspark": bench.by_pyspark,
+            }
+            found: dict[str, list[Spent]] = {name: [] for name in ways}
+            for number in range(rounds + 1):
+                for name, way in ways.items():
+                    spent = way()
+                    console.print(f"{name} {number or 'warm-up'}: {spent.clients:.1f} + {spent.broker:.1f} CPU s")
+                    if number > 0:
+                        found[name].append(spent)
+        report(console, events, {name: median(parts) for name, parts in found.items()})
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def median(parts: list[Spent]) -> Spent:
+    return Spent(
+        statistics.median(part.clients for part in parts),
+        statistics.median(part.broker for part in parts),
+        statistics.median(part.wall for part in parts),
+    )
+
+
+def report(console: Console, events: int, found: dict[str, Spent]) -> None:
+    millions = events / 1e6
+    table = Table(title=f"Kafka to aggregate to Kafka: CPU seconds per million events ({events:,} events)")
+    for heading in ("sink", "spark", "broker", "wall s"):
+        table.add_column(heading, justify="left" if heading == "sink" else "right")
+    for name, part in found.items():
+        figures = (f"{part.clients / millions:.2f}", f"{part.broker / millions:.2f}", f"{part.wall:.1f}")
+        table.add_row(name, *figures)
+    console.print(table)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "kafka.json").write_text(json.dumps({name: asdict(part) for name, part in found.items()}, indent=2))
+    ours, theirs = found["exactly once"], found["at least once"]
+    both = (ours.clients + ours.broker) / (theirs.clients + theirs.broker)
+    print(f"exactly once costs {ours.clients / theirs.clients:.2f} of at least once; with the broker {both:.2f}")

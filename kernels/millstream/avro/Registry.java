@@ -1,0 +1,87 @@
+package millstream.avro;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.Serializable;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.avro.Schema;
+
+/** A schema registry that speaks Confluent's protocol. What it has said once it is not asked again: a schema's id is for good. */
+public final class Registry implements Serializable {
+  private static final long serialVersionUID = 1L;
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Map<String, Schema> BY_ID = new ConcurrentHashMap<>();
+  private static final Map<String, Integer> REGISTERED = new ConcurrentHashMap<>();
+
+  private static final class Web {
+    static final HttpClient CLIENT = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
+  }
+
+  private final String url;
+  private final String login;
+
+  /** {@code login}: {@code user:password}, or empty. */
+  public Registry(String url, String login) {
+    this.url = url.replaceAll("/+$", "");
+    this.login = login;
+  }
+
+  Schema schema(int id) throws IOException {
+    String place = url + " " + id;
+    Schema known = BY_ID.get(place);
+    if (known == null) {
+      JsonNode answer = ask(request("/schemas/ids/" + id).GET().build());
+      known = new Schema.Parser().parse(answer.path("schema").asText());
+      BY_ID.put(place, known);
+    }
+    return known;
+  }
+
+  /** The id under which records of this schema are found; registered if it was not. */
+  public int register(String subject, Schema schema) throws IOException {
+    String place = url + " " + subject + " " + schema;
+    Integer known = REGISTERED.get(place);
+    if (known == null) {
+      ObjectNode body = JSON.createObjectNode().put("schema", schema.toString());
+      String path = "/subjects/" + URLEncoder.encode(subject, StandardCharsets.UTF_8) + "/versions";
+      HttpRequest.Builder post = request(path).header("Content-Type", "application/vnd.schemaregistry.v1+json");
+      known = ask(post.POST(HttpRequest.BodyPublishers.ofString(body.toString())).build()).path("id").asInt();
+      REGISTERED.put(place, known);
+    }
+    return known;
+  }
+
+  private HttpRequest.Builder request(String path) {
+    HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url + path)).timeout(Duration.ofSeconds(20));
+    if (!login.isEmpty()) {
+      String code = Base64.getEncoder().encodeToString(login.getBytes(StandardCharsets.UTF_8));
+      request.header("Authorization", "Basic " + code);
+    }
+    return request;
+  }
+
+  private JsonNode ask(HttpRequest request) throws IOException {
+    try {
+      HttpResponse<String> answer = Web.CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
+      if (answer.statusCode() != 200) {
+        throw new IOException("MS-AVRO-001: the schema registry answers " + request.uri() + " with "
+            + answer.statusCode() + ": " + answer.body().lines().findFirst().orElse(""));
+      }
+      return JSON.readTree(answer.body());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted", e);
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package millstream.kafka;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import millstream.sink.Committer;
+import millstream.sink.SinkKind;
+import millstream.sink.SinkSpec;
+import millstream.sink.TaskWriter;
+
+/**
+ * Sinks that are topics of Kafka. A task writes its rows of an epoch in one transaction; it stays open until the epoch is
+ * committed, and then the driver commits it by its producer's id and epoch, after a crash as well as before.
+ */
+public final class KafkaSink implements SinkKind {
+  private static final String CLIENT = "kafka.";
+
+  @Override
+  public TaskWriter writer(SinkSpec spec, TaskId task) throws IOException {
+    return new KafkaWriter(spec, task);
+  }
+
+  @Override
+  public Committer committer(SinkSpec spec) {
+    return new KafkaCommitter(spec);
+  }
+
+  /** A transactional id serves one epoch after the other. */
+  @Override
+  public boolean publishesBeforeNext() {
+    return true;
+  }
+
+  static String transactionalId(SinkSpec spec, int task) {
+    return prefix(spec) + task;
+  }
+
+  /** What the transactional ids of a sink begin with; those of no other sink do. */
+  static String prefix(SinkSpec spec) {
+    return spec.writer() + "-";
+  }
+
+  /** The settings for Kafka's clients. */
+  static Map<String, Object> client(SinkSpec spec) {
+    Map<String, Object> settings = new HashMap<>();
+    spec.settings().forEach((name, value) -> {
+      if (name.startsWith(CLIENT)) {
+        settings.put(name.substring(CLIENT.length()), value);
+      }
+    });
+    return settings;
+  }
+}

@@ -1,0 +1,99 @@
+package millstream.kafka;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import millstream.sink.SinkKind;
+import millstream.sink.SinkSpec;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** The producers of this executor, kept from epoch to epoch: to connect anew takes longer than to write a small epoch. */
+final class Producers {
+  private static final Map<String, TransactionalProducer> IDLE = new ConcurrentHashMap<>();
+  private static final Duration KEEP = Duration.ofMinutes(10);
+
+  private Producers() {}
+
+  /** A producer that has no transaction open. A new one fences whoever had the id before. */
+  static TransactionalProducer take(SinkSpec spec, SinkKind.TaskId task) {
+    closeForgotten();
+    String id = KafkaSink.transactionalId(spec, task.task());
+    TransactionalProducer kept = IDLE.remove(id);
+    if (kept != null) {
+      try {
+        if (kept.settle(task.published())) {
+          return kept;
+        }
+      } catch (KafkaException e) {
+        // Another executor has had the id in between.
+      }
+      kept.close();
+    }
+    return connect(spec, id, task.each());
+  }
+
+  private static TransactionalProducer connect(SinkSpec spec, String id, boolean each) {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put("linger.ms", each ? "0" : "20");
+    settings.put("batch.size", "131072");
+    settings.putAll(KafkaSink.client(spec));
+    settings.put("transactional.id", id);
+    // The context's class loader is Spark's: it need not be the one that has Kafka's classes.
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(Producers.class.getClassLoader());
+    KafkaProducer<byte[], byte[]> client;
+    try {
+      client = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+    } finally {
+      thread.setContextClassLoader(before);
+    }
+    try {
+      client.initTransactions();
+    } catch (KafkaException e) {
+      client.close(Duration.ZERO);
+      throw e;
+    }
+    return new TransactionalProducer(id, client);
+  }
+
+  static void giveBack(TransactionalProducer producer) {
+    TransactionalProducer other = IDLE.put(producer.id(), producer);
+    if (other != null) {
+      other.close();
+    }
+  }
+
+  static void abort(TransactionalProducer producer) {
+    try {
+      producer.aborted();
+      giveBack(producer);
+    } catch (KafkaException e) {
+      // It is found and ended when the run ends or starts again.
+      producer.close();
+    }
+  }
+
+  /** Of a run that is over. */
+  static void close(String prefix) {
+    for (String id : IDLE.keySet()) {
+      if (id.startsWith(prefix)) {
+        TransactionalProducer producer = IDLE.remove(id);
+        if (producer != null) {
+          producer.close();
+        }
+      }
+    }
+  }
+
+  private static void closeForgotten() {
+    for (Map.Entry<String, TransactionalProducer> entry : IDLE.entrySet()) {
+      if (entry.getValue().idle().compareTo(KEEP) > 0 && IDLE.remove(entry.getKey(), entry.getValue())) {
+        entry.getValue().close();
+      }
+    }
+  }
+}

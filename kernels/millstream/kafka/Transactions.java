@@ -1,0 +1,137 @@
+package millstream.kafka;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import millstream.sink.SinkSpec;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListTransactionsOptions;
+import org.apache.kafka.clients.admin.TransactionDescription;
+import org.apache.kafka.clients.admin.TransactionListing;
+import org.apache.kafka.clients.admin.TransactionState;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.errors.TransactionalIdNotFoundException;
+
+/** The driver's view of a sink's transactions: asks the brokers how they stand, and ends them. */
+final class Transactions implements AutoCloseable {
+  private static final long PATIENCE_MILLIS = 60_000;
+  private static final long PAUSE_MILLIS = 20;
+  private static final EnumSet<TransactionState> COMMITTED =
+      EnumSet.of(TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT);
+
+  private final SinkSpec spec;
+  private final Admin admin;
+  private final EndTransactions ends;
+
+  Transactions(SinkSpec spec) {
+    this.spec = spec;
+    Map<String, Object> client = new HashMap<>(KafkaSink.client(spec));
+    client.remove("transaction.timeout.ms");
+    this.admin = Topics.admin(client);
+    this.ends = new EndTransactions(client);
+  }
+
+  /** Commits them all. What is committed already stays so. */
+  void commit(List<PreparedTransaction> all, long epoch) throws IOException {
+    List<PreparedTransaction> left = new ArrayList<>(all);
+    long deadline = System.currentTimeMillis() + PATIENCE_MILLIS;
+    while (!left.isEmpty()) {
+      Map<PreparedTransaction, Node> open = open(left, epoch);
+      left = ends.commit(open);
+      if (!left.isEmpty()) {
+        if (System.currentTimeMillis() > deadline) {
+          throw new IOException("transaction " + left.get(0).id() + " cannot be committed: " + ends.lastError());
+        }
+        pause();
+      }
+    }
+  }
+
+  /** Those that are open still, each with its coordinator; an error if one has ended without being committed. */
+  private Map<PreparedTransaction, Node> open(List<PreparedTransaction> asked, long epoch) throws IOException {
+    Map<Integer, Node> nodes = new HashMap<>();
+    Map<PreparedTransaction, Node> open = new HashMap<>();
+    try {
+      for (Node node : admin.describeCluster().nodes().get()) {
+        nodes.put(node.id(), node);
+      }
+      var answers = admin.describeTransactions(asked.stream().map(PreparedTransaction::id).toList());
+      for (PreparedTransaction one : asked) {
+        TransactionDescription found = found(answers.description(one.id()));
+        boolean same = found != null && found.producerId() == one.producerId();
+        if (same && found.state() == TransactionState.ONGOING && found.producerEpoch() == one.producerEpoch()) {
+          open.put(one, nodes.get(found.coordinatorId()));
+        } else if (!same || !COMMITTED.contains(found.state())) {
+          throw lost(one, epoch, found);
+        }
+      }
+    } catch (ExecutionException e) {
+      throw new IOException(e.getCause());
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+    return open;
+  }
+
+  private static TransactionDescription found(org.apache.kafka.common.KafkaFuture<TransactionDescription> answer)
+      throws ExecutionException, InterruptedException {
+    try {
+      return answer.get();
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof TransactionalIdNotFoundException) {
+        return null;
+      }
+      throw e;
+    }
+  }
+
+  private IOException lost(PreparedTransaction one, long epoch, TransactionDescription found) {
+    return new IOException(
+        "MS-KAFKA-006: sink \"" + spec.name() + "\": Kafka has given up transaction " + one.id() + " with " + one.records()
+            + " records of epoch " + epoch + ", which is committed: it was open for longer than transaction_timeout"
+            + " (it is now " + (found == null ? "forgotten" : found.state().toString()) + ").");
+  }
+
+  /** Aborts what is open under this sink's ids, and fences whoever still writes under them. */
+  void abortOpen() throws IOException {
+    try {
+      ListTransactionsOptions running = new ListTransactionsOptions().filterStates(EnumSet.of(TransactionState.ONGOING));
+      List<String> ids = new ArrayList<>();
+      for (TransactionListing listed : admin.listTransactions(running).all().get()) {
+        if (listed.transactionalId().startsWith(KafkaSink.prefix(spec))) {
+          ids.add(listed.transactionalId());
+        }
+      }
+      if (!ids.isEmpty()) {
+        admin.fenceProducers(ids).all().get();
+      }
+    } catch (ExecutionException e) {
+      throw new IOException(e.getCause());
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+  }
+
+  private static void pause() throws IOException {
+    try {
+      Thread.sleep(PAUSE_MILLIS);
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+  }
+
+  private static IOException interrupted(InterruptedException cause) {
+    Thread.currentThread().interrupt();
+    return new IOException("interrupted", cause);
+  }
+
+  @Override
+  public void close() {
+    admin.close();
+    ends.close();
+  }
+}

@@ -1,0 +1,163 @@
+"""Kafka, one node, KRaft. `python -m servers.kafka` starts one and tells where it listens, until Ctrl-C."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import signal
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from confluent_kafka.admin import AdminClient
+
+from millstream.spark.fetch import cache, java, resolve
+from servers.process import Server, free_port
+
+VERSION = "4.3.1"
+LOGGING = "2.25.4"
+JARS = (
+    f"org.apache.kafka:kafka_2.13:{VERSION}",
+    f"org.apache.logging.log4j:log4j-slf4j-impl:{LOGGING}",
+    f"org.apache.logging.log4j:log4j-core:{LOGGING}",
+)
+# A test's server does not live long enough for the JVM's slow compiler to pay off.
+QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.level=WARN")
+
+
+USER, PASSWORD = "millstream", 'a "secret" \\ password'
+"""Who is let in at the secure address."""
+
+
+class Kafka:
+    """A broker that answers at `servers`, and over TLS to a user with a password at `secure`."""
+
+    def __init__(self, server: Server, servers: str, secure: str, ca: Path) -> None:
+        self.server = server
+        self.servers = servers
+        self.secure = secure
+        self.ca = ca
+
+    def stop(self) -> None:
+        self.server.stop()
+
+
+def jars() -> Path:
+    """The server's own jars, in a folder of the cache."""
+    folder = cache() / f"kafka-server-{VERSION}"
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=folder.parent))
+        resolve(JARS, part, transitive=True)
+        try:
+            part.rename(folder)
+        except OSError:  # another was quicker
+            shutil.rmtree(part)
+    return folder
+
+
+def start(folder: Path, options: tuple[str, ...] = QUICK) -> Kafka:
+    ports = Ports(free_port(), free_port(), free_port())
+    settings = folder / "server.properties"
+    ca = certificate(folder)
+    told = {**properties(folder, ports), **security(folder)}
+    settings.write_text("".join(f"{name}={escaped(value)}\n" for name, value in told.items()))
+    run = [java(), *options, "-cp", f"{jars()}/*"]
+    format_ = [*run, "kafka.tools.StorageTool", "format", "-t", cluster_id(), "-c", str(settings)]
+    subprocess.run(format_, check=True, capture_output=True)
+    server = Server([*run, "kafka.Kafka", str(settings)], folder)
+    address = f"127.0.0.1:{ports.plain}"
+    server.wait_until(lambda: answers(address))
+    return Kafka(server, address, f"127.0.0.1:{ports.secure}", ca)
+
+
+class Ports(NamedTuple):
+    plain: int
+    secure: int
+    controller: int
+
+
+def certificate(folder: Path) -> Path:
+    """Of a broker that vouches for itself; as a PEM file, for those who are to trust it."""
+    tool, store, pem = str(Path(java()).with_name("keytool")), str(folder / "server.p12"), folder / "ca.pem"
+    access = ("-alias", "kafka", "-keystore", store, "-storepass", "changeit", "-storetype", "PKCS12")
+    name = ("-dname", "CN=localhost", "-ext", "SAN=ip:127.0.0.1", "-keyalg", "EC", "-validity", "3650")
+    subprocess.run([tool, "-genkeypair", *access, *name], check=True, capture_output=True)
+    subprocess.run([tool, "-exportcert", "-rfc", "-file", str(pem), *access], check=True, capture_output=True)
+    return pem
+
+
+def security(folder: Path) -> dict[str, str]:
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    return {
+        "ssl.keystore.location": str(folder / "server.p12"),
+        "ssl.keystore.password": "changeit",
+        "ssl.keystore.type": "PKCS12",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.secure.plain.sasl.jaas.config": f"{login} user_{USER}={json.dumps(PASSWORD)};",
+    }
+
+
+def escaped(value: str) -> str:
+    """In a file of Java's properties a backslash stands for something."""
+    return value.replace("\\", "\\\\")
+
+
+def properties(folder: Path, ports: Ports) -> dict[str, str]:
+    controller = f"127.0.0.1:{ports.controller}"
+    return {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://127.0.0.1:{ports.plain},SECURE://127.0.0.1:{ports.secure},CONTROLLER://{controller}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT",
+        "log.dirs": str(folder / "data"),
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "4",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "4",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+        "auto.create.topics.enable": "false",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+
+
+def cluster_id() -> str:
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A", 1)
+
+
+def answers(address: str) -> bool:
+    quiet = {"bootstrap.servers": address, "log_level": 0}
+    try:
+        return bool(AdminClient(quiet).list_topics(timeout=2).brokers)
+    except Exception:
+        return False
+
+
+@contextmanager
+def running(options: tuple[str, ...] = QUICK) -> Iterator[Kafka]:
+    """A broker in a folder of its own, gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="millstream-kafka-"))
+    try:
+        kafka = start(folder, options)
+        try:
+            yield kafka
+        finally:
+            kafka.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    with running() as broker:
+        print(broker.servers, flush=True)
+        signal.sigwait({signal.SIGINT, signal.SIGTERM})

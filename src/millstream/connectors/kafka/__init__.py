@@ -1,0 +1,21 @@
+"""Kafka as source and sink of jobs."""
+
+from millstream.connectors.kafka.avro import Registry, registry
+from millstream.connectors.kafka.cluster import Cluster, Secret, cluster, sasl, secret, tls
+from millstream.connectors.kafka.sink import KafkaSink, sink
+from millstream.connectors.kafka.source import KafkaSource, source
+
+__all__ = [
+    "Cluster",
+    "KafkaSink",
+    "KafkaSource",
+    "Registry",
+    "Secret",
+    "cluster",
+    "registry",
+    "sasl",
+    "secret",
+    "sink",
+    "source",
+    "tls",
+]

@@ -1,0 +1,78 @@
+"""How values in Avro are read and written: by one schema, or by those of a registry."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from millstream.connectors.kafka.cluster import Secret, wrong
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A schema registry that speaks Confluent's protocol."""
+
+    url: str
+    user: str | None = None
+    password: Secret | None = None
+
+    def settings(self) -> dict[str, str]:
+        login = f"{self.user}:{self.password.placeholder}" if self.user and self.password else ""
+        return {"registry": self.url, **({"registry_login": login} if login else {})}
+
+    def secrets(self) -> dict[str, str]:
+        return {self.password.placeholder: self.password.read()} if self.password else {}
+
+    def filled(self) -> dict[str, str]:
+        found = self.settings()
+        for placeholder, value in self.secrets().items():
+            found = {name: setting.replace(placeholder, value) for name, setting in found.items()}
+        return found
+
+
+@dataclass(frozen=True)
+class Avro:
+    """One of both, or for a sink none: then the schema is that of its columns."""
+
+    schema: str | None = None
+    registry: Registry | None = None
+
+    def settings(self) -> dict[str, str]:
+        schema = {"avro_schema": self.schema} if self.schema else {}
+        return {**schema, **(self.registry.settings() if self.registry else {})}
+
+    def filled(self) -> dict[str, str]:
+        return {**self.settings(), **(self.registry.filled() if self.registry else {})}
+
+    def secrets(self) -> dict[str, str]:
+        return self.registry.secrets() if self.registry else {}
+
+
+def registry(url: str, *, user: str | None = None, password: Secret | None = None) -> Registry:
+    """A schema registry: `kafka.registry("http://host:8081")`."""
+    if (user is None) != (password is None):
+        raise wrong("a registry wants user and password, or neither.", 'password=kafka.secret(env="PASSWORD")')
+    if password is not None and not isinstance(password, Secret):
+        raise wrong("a password is not written into a job.", 'password=kafka.secret(env="PASSWORD")')
+    return Registry(url, user, password)
+
+
+def avro(format: str, schema: str | Path | None, registry: str | Registry | None, writes: bool) -> Avro | None:
+    """What a source or sink says of Avro, checked."""
+    if format != "avro":
+        if schema is not None or registry is not None:
+            raise wrong("a schema or a registry is for Avro.", 'format="avro"')
+        return None
+    if not writes and (schema is None) == (registry is None):
+        raise wrong(
+            "Avro is read by a schema or by a registry.", 'avro_schema=Path("order.avsc"), or registry="http://…"'
+        )
+    if isinstance(schema, Path):
+        schema = schema.expanduser().read_text()
+    if schema is not None:
+        try:
+            json.loads(schema)
+        except ValueError as error:
+            raise wrong(f"the Avro schema is not JSON: {error}.", "give its text, or a Path to its file") from error
+    return Avro(schema, Registry(registry) if isinstance(registry, str) else registry)

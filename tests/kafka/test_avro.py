@@ -1,0 +1,98 @@
+"""Avro, by one schema and by a registry, beside clients that know nothing of Millstream."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+import pytest
+from broker import Topics
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+import millstream as ms
+from millstream import kafka
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FIELDS: list[dict[str, Any]] = [
+    {"name": "id", "type": "long"},
+    {"name": "who", "type": ["null", "string"], "default": None},
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+    {"name": "tags", "type": {"type": "array", "items": "string"}},
+]
+ORDER = {"type": "record", "name": "Order", "fields": FIELDS}
+LATER = {**ORDER, "fields": [{"name": "extra", "type": "int", "default": 0}, *FIELDS[:3]]}
+"""Another version: a field more, in front, and one less."""
+COLUMNS = "id BIGINT, who STRING, at TIMESTAMP, tags ARRAY<STRING>"
+AT = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def order(n: int) -> dict[str, Any]:
+    return {"id": n, "who": None if n % 2 else f"w{n}", "at": AT, "tags": ["x"] * (n % 3)}
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[str]:
+    from servers.registry import running
+
+    with running() as url:
+        yield url
+
+
+def test_plain_avro(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
+    topic, out, bad = topics.create("in"), topics.create("out"), topics.create("bad")
+    file = tmp_path / "order.avsc"
+    file.write_text(json.dumps(ORDER))
+    for n in range(4):
+        data = io.BytesIO()
+        fastavro.schemaless_writer(data, fastavro.parse_schema(ORDER), order(n))
+        topics.send(topic, data.getvalue())
+    topics.send(topic, b"\x07")
+    job = ms.Job("plain", checkpoint=str(tmp_path / "checkpoint"))
+    source = kafka.source(topic, format="avro", avro_schema=file, dead_letters=bad, record=("offset",))
+    rows = job.stream(source, COLUMNS, name="orders")
+    rows.select("id", "who", "at", "tags").to(kafka.sink(out, format="avro", avro_schema=file))
+    job.run(ms.available_now(), spark=spark)
+    schema = fastavro.parse_schema(ORDER)
+    found = [fastavro.schemaless_reader(io.BytesIO(m.value()), schema, None) for m in topics.read(out)]
+    assert sorted(found, key=lambda row: int(row["id"])) == [order(n) for n in range(4)]
+    assert ["Avro" in letter["reason"] for letter in topics.rows(bad)] == [True]
+
+
+def test_schemas_of_a_registry(topics: Topics, registry: str, spark: SparkSession, tmp_path: Path) -> None:
+    """Values of two versions are read; what is written is registered, as upserts with tombstones."""
+    topic, out = topics.create("in", 1), topics.create("out", 1)
+    client = SchemaRegistryClient({"url": registry})
+    place = SerializationContext(topic, MessageField.VALUE)
+    settings = {"auto.register.schemas": True, "normalize.schemas": False}
+    first = AvroSerializer(client, json.dumps(ORDER), conf=settings)
+    client.set_compatibility(f"{topic}-value", "NONE")
+    second = AvroSerializer(client, Schema(json.dumps(LATER), "AVRO"), conf=settings)
+    for n in range(6):
+        row = order(n)
+        if n >= 3:
+            del row["tags"]
+        value = (first if n < 3 else second)({**row, **({"extra": n} if n >= 3 else {})}, place)
+        topics.send(topic, value, key=lambda _, n=n: str(n % 4))  # type: ignore[misc]
+    topics.delete(topic, "2")
+
+    job = ms.Job("registry", checkpoint=str(tmp_path / "checkpoint"))
+    source = kafka.source(topic, format="avro", registry=registry, key_format="text")
+    orders = job.table(source, COLUMNS, key="id", name="orders")
+    orders.to(kafka.sink(out, format="avro", registry=kafka.registry(registry)))
+    job.run(ms.available_now(), spark=spark)
+
+    read = AvroDeserializer(client)
+    written = {m.key(): read(m.value(), SerializationContext(out, MessageField.VALUE)) for m in topics.read(out)}
+    expected = {n: {**order(n), "tags": order(n)["tags"] if n < 3 else None} for n in (0, 1, 3, 4, 5)}
+    assert {row["id"]: row for row in written.values() if row is not None} == expected
+    assert client.get_latest_version(f"{out}-value").version == 1
+    assert topics.read(out)[0].value()[:1] == b"\x00"

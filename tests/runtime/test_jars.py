@@ -1,0 +1,59 @@
+"""The jars that connectors need: pinned, cached, and what a user is told where they cannot be had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from millstream.cli.main import main
+from millstream.errors import MillstreamError
+from millstream.plan.connectors import Jars
+from millstream.spark import fetch, packages
+
+NOWHERE = """<ivysettings><settings defaultResolver="none"/><resolvers>
+<ibiblio name="none" m2compatible="true" root="http://127.0.0.1:9/"/></resolvers></ivysettings>"""
+
+
+def refused(jars: Jars) -> MillstreamError:
+    with pytest.raises(MillstreamError) as caught:
+        packages.files(jars)
+    return caught.value
+
+
+def test_jars_that_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ivy.xml").write_text(NOWHERE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("MILLSTREAM_IVY_SETTINGS", str(tmp_path / "ivy.xml"))
+    monkeypatch.delenv("MILLSTREAM_JARS", raising=False)
+    monkeypatch.setattr(fetch, "TRIES", 1)
+    error = refused(Jars("kafka"))
+    assert error.code == "MS-SETUP-005"
+    assert "spark-sql-kafka" in str(error.found)
+    assert 'jars="FOLDER"' in str(error.hint)
+
+
+def test_a_folder_without_them(tmp_path: Path) -> None:
+    (tmp_path / "kafka-clients-9.9.9.jar").touch()
+    error = refused(Jars("kafka", str(tmp_path)))
+    assert error.code == "MS-SETUP-004"
+    assert error.found == ("missing: spark-sql-kafka-0-10_2.13, spark-token-provider-kafka-0-10_2.13, commons-pool2")
+
+
+def test_a_jar_that_is_not_the_pinned_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "other.jar").write_bytes(b"something else")
+    with pytest.raises(fetch.FetchFailed, match="has the checksum"):
+        fetch.keep(fetch.KAFKA_CLIENTS, tmp_path / "other.jar")
+    assert not fetch.cache().exists()
+
+
+@pytest.mark.server
+def test_a_folder_made_for_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = CliRunner().invoke(main, ["jars", "kafka", "--to", str(tmp_path / "jars")])
+    assert done.exit_code == 0, done.output
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("MILLSTREAM_JARS", str(tmp_path / "jars"))
+    names = {path.name for path in packages.files(Jars("kafka"))}
+    assert names == {*(pin.file for pin in fetch.KAFKA), "millstream-kafka.jar"}
