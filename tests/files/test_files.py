@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +114,21 @@ def test_files_that_come_later_are_read_once(tmp_path: Path, spark: SparkSession
     assert run() == [1, 2]
     (folder / "two.json").write_text('{"id": 3}\n')
     assert run() == [1, 2, 3]
+
+
+def test_processing_time_is_when_a_file_was_written(tmp_path: Path, spark: SparkSession) -> None:
+    path = str(tmp_path / "journal")
+    journal.create(path, "seen", 1)
+    file = tmp_path / "in" / "one.json"
+    file.parent.mkdir()
+    file.write_text('{"id": 1}\n')
+    written = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    os.utime(file, (written, written))
+    job = ms.Job("seen", checkpoint=str(tmp_path / "checkpoint"))
+    source = files.source(str(file.parent), format="json")
+    job.stream(source, "id BIGINT", time=ms.processing_time("at")).to(journal.sink("seen", path=path))
+    job.run(ms.available_now(), spark=spark)
+    assert [record.json() for record in journal.read(path, "seen")] == [{"id": 1, "at": "2026-01-01T00:00:00.000000Z"}]
 
 
 def test_folders_by_column(orders: str, tmp_path: Path, spark: SparkSession) -> None:

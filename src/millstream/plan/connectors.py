@@ -145,6 +145,8 @@ class Reader:
     format: str
     options: tuple[tuple[str, str], ...]
     gives: Literal["records", "lines", "rows"] = "records"
+    arrival: str = "current_timestamp()"
+    """SQL for the time at which a row came, where it gives rows; the epoch's, if it does not know."""
     marks: Reader | None = None
     """Records whose timestamps move the watermark on, and nothing else: for tests."""
 

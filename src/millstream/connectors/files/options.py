@@ -59,7 +59,7 @@ class FileSource:
             return Reader("text", tuple(options.items()), "lines")
         if self.files == "csv":
             options |= {"header": str(self.header).lower(), "mode": "FAILFAST", "enforceSchema": "false"}
-        return Reader(self.files, tuple(options.items()), "rows")
+        return Reader(self.files, tuple(options.items()), "rows", "_metadata.file_modification_time")
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ from millstream.plan.expressions import field
 from millstream.plan.nodes import Source
 
 RECORD = ("key", "value", "partition", "offset", "timestamp")
-WRITTEN = "_metadata.file_modification_time"
 LINE = (
     "CAST(NULL AS BINARY) AS key",
     "CAST(value AS BINARY) AS value",
     "0 AS partition",
     "_metadata.file_block_start AS offset",
-    f"{WRITTEN} AS timestamp",
+    "_metadata.file_modification_time AS timestamp",
 )
 """A line of text as a record. Spark does not say which line of its file it is."""
 Begun = Any
@@ -83,9 +82,11 @@ def weighed(source: Source, rows: DataFrame) -> DataFrame:
     weight = "CASE `op` WHEN 'insert' THEN 1L WHEN 'delete' THEN -1L ELSE raise_error(concat({}, `op`)) END"
     wrong = f"'MS-DECODE-001: source \"{source.name}\" has a row whose op is neither insert nor delete: '"
     chosen = weight.format(wrong) if source.options.changelog else "1L"
-    places = {source.arrival: f"{WRITTEN} AS {field(source.arrival)}"} if source.arrival else {}
-    names = [part.name for part in source.schema]
-    return rows.selectExpr(f"{chosen} AS `_w`", *(places.get(name, field(name)) for name in names))
+    arrival = source.options.reader().arrival
+    names = {part.name: field(part.name) for part in source.schema}
+    if source.arrival is not None:
+        names[source.arrival] = f"{arrival} AS {field(source.arrival)}"
+    return rows.selectExpr(f"{chosen} AS `_w`", *names.values())
 
 
 def stored_schema(source: Source, spark: SparkSession) -> StructType:
