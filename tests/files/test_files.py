@@ -128,7 +128,7 @@ def test_processing_time_is_when_a_file_was_written(
     written = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
     os.utime(file, (written, written))
     job = ms.Job("seen", checkpoint=str(tmp_path / "checkpoint"))
-    source = files.source(str(file.parent), format=format)
+    source = files.source(str(file.parent), format=format, header=format == "csv")
     job.stream(source, "id BIGINT", time=ms.processing_time("at")).to(journal.sink("seen", path=path))
     job.run(ms.available_now(), spark=spark)
     assert [record.json() for record in journal.read(path, "seen")] == [{"id": 1, "at": "2026-01-01T00:00:00.000000Z"}]
