@@ -45,7 +45,7 @@ def outer_joins_with_residuals(job: ms.Job, topics: Topics) -> None:
     stream.join(more, on=near, how="semi").select(**LEFT).to(topics.sink("semi_streams"))
     for how in ("semi", "anti"):
         table.as_("a").join(more, on=near, how=how).select(**LEFT).to(topics.sink(f"{how}_near", changelog=True))
-        table.as_("a").join(table.as_("b"), on=some, how=how).where("a.l <> 2").select(**LEFT).to(
+        table.as_("a").join(table.as_("b"), on=some.replace("a.s = b.s", "a.k = b.k"), how=how).select(**LEFT).to(
             topics.sink(f"{how}_some", changelog=True)
         )
 

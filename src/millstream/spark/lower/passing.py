@@ -28,9 +28,10 @@ def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:
 
 def together(node: Node) -> Key | None:
     """What tells rows apart whose changes stay in their order: those of a table that are facts now, too."""
-    while isinstance(node, Alias | Declared | Filter):
-        node = node.input
-    return node.input.key if isinstance(node, Changes) else node.key
+    below = node
+    while isinstance(below, Alias | Declared | Filter):
+        below = below.input
+    return below.input.key if isinstance(below, Changes) else node.key
 
 
 def unpack(operator: Pass, rows: Frames, struct: str) -> Unpacked:
