@@ -1,8 +1,8 @@
 """An account is its history: deposits and withdrawals are the truth, and the balance is only their sum.
 
-The bank keeps the events for ever and derives two stores from them, each in the form that its readers need: the
-balance of every account, to be looked up by its key, and a history of all balances as files, for the auditors. Both are
-written by one job and one checkpoint, so that they never disagree.
+The bank keeps the events for ever and derives two stores from them, each in the form that its readers need: a table of
+Postgres with the balance of every account, for whoever asks now, and a history of all balances in Parquet files, for
+auditors. Both are written by one job with one checkpoint, each exactly once, so that they do not drift apart.
 
     $ python examples/balances.py
     ann puts in 100, bob 50
@@ -17,7 +17,7 @@ written by one job and one checkpoint, so that they never disagree.
 """
 
 import millstream as ms
-from millstream import files, journal
+from millstream import files, journal, postgres
 
 job = ms.Job("balances")
 
@@ -28,7 +28,7 @@ balances = (
     .group_by("account")
     .agg(cents="sum(change)")
 )
-balances.to(journal.sink("balances"))  # by key: the balance as it is now
+balances.to(postgres.sink("balances"))  # by key: the balance as it is now
 balances.to(files.sink("history", format="parquet", changelog=True))  # every change: what was, and what is
 
 if __name__ == "__main__":

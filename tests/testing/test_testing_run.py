@@ -37,7 +37,9 @@ def billing() -> ms.Job:
     events = job.stream(journal.source("events", path=NOWHERE, dead_letters="dead"), "x INT, y STRING")
     events.select("x", "y", now="current_timestamp()").to(journal.sink("events_out", path=NOWHERE))
     raw = job.stream(journal.source("raw", format="raw", path=NOWHERE))
-    raw.select("key", "value").to(journal.sink("raw_out", format="raw", path=NOWHERE))
+    raw.select("key", value="concat(value, encode(string(timestamp), 'UTF-8'))").to(
+        journal.sink("raw_out", format="raw", path=NOWHERE)
+    )
     return job
 
 
@@ -79,7 +81,7 @@ def test_outputs_come_by_sink_and_epoch(millstream: Runner, how: dict[str, Any])
     assert result["events_out"].epochs == [first, [], [{"x": 3, "y": None, "now": two}], []]
     assert result["events_out"].rows == [*first, {"x": 3, "y": None, "now": two}]
     assert [b64decode(row["value"]) for row in result["dead"].rows] == [b"{broken"]
-    assert result["raw_out"].rows == [{"key": b"k", "value": b"\x00\xff"}]
+    assert result["raw_out"].rows == [{"key": b"k", "value": b"\x00\xff2026-01-02 00:00:00"}]
     assert list(result) == ["bills", "log", "dead", "events_out", "raw_out"]
 
 
@@ -87,7 +89,7 @@ def test_batch_gives_what_is_there_at_the_end(millstream: Runner) -> None:
     result = millstream.run(billing(), INPUTS, mode=ms.batch())
     assert result["bills"].epochs == [[]]
     assert [row["x"] for row in result["events_out"].rows] == [1, 2, 3]
-    assert result["raw_out"].rows == [{"key": b"k", "value": b"\x00\xff"}]
+    assert result["raw_out"].rows[0]["value"].startswith(b"\x00\xff20")
 
 
 def timed() -> ms.Job:

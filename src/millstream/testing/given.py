@@ -33,7 +33,7 @@ class Delete:
 
 @dataclass(frozen=True)
 class Record:
-    """A record as it is, for raw sources and for what cannot be read."""
+    """A record as it is, for raw sources and for what cannot be read. `timestamp`: when it came, if not now."""
 
     value: bytes | str | None
     key: bytes | str | None = None
@@ -51,6 +51,8 @@ Item = Mapping[str, Any] | Delete | Record | Watermark
 Inputs = Mapping[str, Sequence[Item] | Sequence[Sequence[Item]]]
 Entry = tuple[str | None, str | None, int]
 """Key and value in base 64, and a time in microseconds."""
+Arrived = tuple[str | None, str | None, int | None]
+"""The same, where the time may be that of its epoch."""
 
 
 def cut(name: str, items: Sequence[Item] | Sequence[Sequence[Item]]) -> list[list[Item]]:
@@ -64,9 +66,10 @@ def cut(name: str, items: Sequence[Item] | Sequence[Sequence[Item]]) -> list[lis
     return [list(part) for part in items] if any(nested) else [list(items)]  # type: ignore[arg-type]
 
 
-def entries(source: Source, items: Sequence[Item]) -> list[Entry]:
-    """The records of an epoch."""
-    return [record(source, item) for item in items if not isinstance(item, Watermark)]
+def entries(source: Source, items: Sequence[Item], now: int) -> list[Entry]:
+    """The records of an epoch, which came at a time, in microseconds."""
+    found = [record(source, item) for item in items if not isinstance(item, Watermark)]
+    return [(key, value, now if when is None else when) for key, value, when in found]
 
 
 def marks(source: Source, items: Sequence[Item]) -> list[Entry]:
@@ -81,10 +84,10 @@ def marks(source: Source, items: Sequence[Item]) -> list[Entry]:
     return [(None, None, micros(moment(item.at) + late)) for item in found]
 
 
-def record(source: Source, item: Item) -> Entry:
+def record(source: Source, item: Item) -> Arrived:
     match item:
         case Record(value, key, timestamp):
-            when = 0 if timestamp is None else micros(moment(timestamp))
+            when = None if timestamp is None else micros(moment(timestamp))
             return encoded(encode_value("key", key), encode_value("value", value), when)
         case Delete(row):
             return deleted(source, row)
@@ -97,14 +100,14 @@ def record(source: Source, item: Item) -> Entry:
             )
 
 
-def added(source: Source, row: Row) -> Entry:
+def added(source: Source, row: Row) -> Arrived:
     check(source, row)
     value = plain(row)
     key = plain(key_of(source, row)) if source.upserts else None
     return json_entry(key, {"op": "insert", **value} if source.options.changelog else value)
 
 
-def deleted(source: Source, row: Row) -> Entry:
+def deleted(source: Source, row: Row) -> Arrived:
     if source.append_only:
         raise wrong(f'source "{source.name}" is a stream: nothing can be taken out of it.', hint="use job.table()")
     check(source, row)
@@ -142,11 +145,11 @@ def plain(value: Any) -> Any:
     return [plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def json_entry(key: Row | None, value: Row | None) -> Entry:
-    return encoded(encode_value("key", key), encode_value("value", value), 0)
+def json_entry(key: Row | None, value: Row | None) -> Arrived:
+    return encoded(encode_value("key", key), encode_value("value", value), None)
 
 
-def encoded(key: bytes | None, value: bytes | None, when: int) -> Entry:
+def encoded(key: bytes | None, value: bytes | None, when: int | None) -> Arrived:
     return base64_text(key), base64_text(value), when
 
 

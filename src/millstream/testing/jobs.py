@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
+from time import time_ns
 from typing import TYPE_CHECKING
 
 from millstream.api.job import Job
@@ -119,10 +120,11 @@ class Test:
         refuse_unknown(own, inputs)
         given = {source: cut(source.name, inputs.get(source.name, [])) for source in own.sources}
         epochs, steps = max(len(parts) for parts in given.values()), 2 if own.timed else 1
-        times = [time for time in clock_of(clock, epochs) for _ in range(steps)]
+        times = clock_of(clock, epochs)
         name = f"{job.name}-{secrets.token_hex(4)}"
         plan = plan_job(swapped(job._sinks, name, marked(given)))
-        return cls(name, job, plan, epochs, steps, script(times, records(given, steps)), clock is not None)
+        text = script([time for time in times for _ in range(steps)], records(given, steps, times))
+        return cls(name, job, plan, epochs, steps, text, clock is not None)
 
     @contextmanager
     def memory(self, spark: SparkSession) -> Iterator[Memory]:
@@ -185,18 +187,20 @@ def refuse_unknown(plan: JobPlan, inputs: Inputs) -> None:
         )
 
 
-def records(given: Given, steps: int) -> dict[str, list[list[Entry]]]:
+def records(given: Given, steps: int, times: list[int | None]) -> dict[str, list[list[Entry]]]:
     """The records of each source, step by step, and its watermarks."""
     found: dict[str, list[list[Entry]]] = {}
+    pause: list[list[Entry]] = [[]] * (steps - 1)
     for source, epochs in given.items():
-        pause: list[list[Entry]] = [[]] * (steps - 1)
-        found[source.name] = [step for items in epochs for step in (entries(source, items), *pause)]
-        found[marks_of(source.name)] = [step for items in epochs for step in (marks(source, items), *pause)]
+        rows, told = found.setdefault(source.name, []), found.setdefault(marks_of(source.name), [])
+        for items, now in zip(epochs, times, strict=False):
+            rows += [entries(source, items, time_ns() // 1000 if now is None else now * 1000), *pause]
+            told += [marks(source, items), *pause]
     return found
 
 
 def clock_of(clock: Clock | None, epochs: int) -> list[int | None]:
-    """What the clock is set to at each epoch, in milliseconds; None: it stays."""
+    """What the clock says at each epoch, in milliseconds; None: what the machine's says."""
     if clock is None or isinstance(clock, Moment):
         times: list[Moment | None] = [clock, *[None] * (epochs - 1)]
     else:
@@ -205,4 +209,7 @@ def clock_of(clock: Clock | None, epochs: int) -> list[int | None]:
         raise wrong_input(f"the clock is given {len(times)} times, and there are {epochs} epochs.")
     if clock is not None and times[0] is None:
         raise wrong_input("the clock is not set in the first epoch.")
-    return [None if time is None else micros(moment(time)) // 1000 for time in times]
+    told = [None if time is None else micros(moment(time)) // 1000 for time in times]
+    for epoch in range(1, epochs):
+        told[epoch] = told[epoch - 1] if told[epoch] is None else told[epoch]
+    return told
