@@ -14,23 +14,27 @@ Quick = Literal["straight", "restarted"]
 
 @dataclass(frozen=True)
 class Written:
-    """A job and how many changes each of its sources has. `quick`: the scenario in which the unit part runs it."""
+    """A job and how many changes each of its sources has. `quick`: the scenario in which the unit part runs it.
+    `real_time`: whether it can run so."""
 
     build: Callable[[Topics], ms.Job]
     quick: Quick | None
+    real_time: bool
     counts: dict[str, int]
 
 
 ALL: dict[str, Written] = {}
 
 
-def job(quick: Quick | None = None, **counts: int) -> Callable[[Callable[[ms.Job, Topics], None]], None]:
+def job(
+    quick: Quick | None = None, real_time: bool = True, **counts: int
+) -> Callable[[Callable[[ms.Job, Topics], None]], None]:
     def register(fill: Callable[[ms.Job, Topics], None]) -> None:
         def build(topics: Topics) -> ms.Job:
             made = ms.Job(fill.__name__)
             fill(made, topics)
             return made
 
-        ALL[fill.__name__] = Written(build, quick, counts)
+        ALL[fill.__name__] = Written(build, quick, real_time, counts)
 
     return register

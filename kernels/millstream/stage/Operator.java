@@ -17,6 +17,9 @@ abstract class Operator implements Serializable {
   /** How far event time has come, in milliseconds; set before each group. */
   transient long watermark = Long.MIN_VALUE;
 
+  /** The epoch's time on the clock, in milliseconds; set before each group. */
+  transient long now = Long.MIN_VALUE;
+
   /** The stable name: state variables carry it, so that state is found again by name. */
   final String name;
   /** Whether all that reads it upserts by its key: then an update need not take the old row back first. */
@@ -59,6 +62,16 @@ abstract class Operator implements Serializable {
 
   /** What a timer of a key causes that it set for this time. */
   Iterator<Change> expired(InternalRow key, long at) {
+    return Collections.emptyIterator();
+  }
+
+  /** Whether it gathers the rows of many keys: then it is told when the input ends. */
+  boolean gathers() {
+    return false;
+  }
+
+  /** What it still has to say when the input of a task ends; the key is that of the task's last row, {@code operator} its own tag. */
+  Iterator<Change> finish(InternalRow key, int operator) {
     return Collections.emptyIterator();
   }
 

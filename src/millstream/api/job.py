@@ -13,6 +13,7 @@ from millstream.plan.errors import Step, here
 from millstream.plan.explain import tree
 from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime, real_time
 from millstream.plan.node import Node, walk
+from millstream.plan.python import Call, Process
 from millstream.plan.restarts import Restarts, no_restart
 from millstream.planner.stages import JobPlan, Pass, plan_job
 
@@ -124,6 +125,8 @@ class Job:
                 at=here(),
                 hint="use ms.batch(), ms.micro_batch(), ms.available_now() or ms.real_time()",
             )
+        if isinstance(chosen, RealTime):
+            refuse_python(self._sinks)
         setting = Setting(chosen, self.checkpoint, self.parallelism, spark)
         policy = (command and command.restarts) or restarts or no_restart()
         return Run.begin(self.name, self.plan(), setting, policy)
@@ -133,6 +136,17 @@ class Job:
     ) -> None:
         """Runs the job until its input ends, it fails for good, or it is interrupted."""
         self.start(mode, restarts=restarts, spark=spark).wait()
+
+
+def refuse_python(sinks: tuple[nodes.Sink, ...]) -> None:
+    """Spark hands rows to Python in batches, which in real time would only come back when the epoch ends."""
+    for node in walk(sinks):
+        if isinstance(node, Process | Call):
+            raise Step(node.name, node.at).error(
+                "MS-PROCESS-008",
+                "runs Python code, which cannot run in real time: Spark gives its rows back at the epoch's end only.",
+                hint="run the job with ms.micro_batch(), or write the step as SQL: where, select, agg, join",
+            )
 
 
 def count(number: int, what: str) -> str:

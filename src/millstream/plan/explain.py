@@ -7,6 +7,7 @@ from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project, Sink, Source, Union
 from millstream.plan.operators import Aggregate, Collapse, Join, Latest, Ordering, Sessions, Top
+from millstream.plan.python import Call, Chosen, Output, Process
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -15,7 +16,7 @@ def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
 
 
 def branch(node: Node, first: str, rest: str, notes: dict[Node, str], shown: set[Node]) -> list[str]:
-    if isinstance(node, Declared | Keep):
+    if isinstance(node, Declared | Keep | Chosen):
         return branch(node.inputs[0], first, rest, notes, shown)
     again = node in shown and bool(node.inputs)
     note = notes.get(node, "")
@@ -46,6 +47,12 @@ def describe(node: Node) -> str:
             return "records that cannot be read"
         case Alias():
             return f"as {node.alias}"
+        case Call():
+            return f"{node.kind} {node.code.text}: python{failing(node.on_error)}"
+        case Process():
+            return process(node)
+        case Output():
+            return "gives " + ", ".join(part.name for part in node.exprs)
         case Project():
             return "select " + ", ".join(assigned(part.name, part.expr.shown) for part in node.exprs)
         case Filter():
@@ -74,6 +81,16 @@ def describe(node: Node) -> str:
             return f"join {node.name}: on {on}{residual}; {'append' if node.append_only else 'changelog'}"
         case _:
             return node.name
+
+
+def process(node: Process) -> str:
+    keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys)
+    states = "; state " + ", ".join(var.shown for var in node.run.states) if node.run.states else ""
+    return f"process {node.name}: {node.run.label} by {keys}{states}; python{failing(node.on_error)}"
+
+
+def failing(on_error: str) -> str:
+    return {"fail": "", "skip": ", skips rows that fail", "dead_letter": ", dead letters for rows that fail"}[on_error]
 
 
 def by(node: Sink) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Union
+from millstream.plan.python import Process
 from millstream.planner.dataflow import Dataflow
 from millstream.planner.rules import apply_rules
 
@@ -67,6 +68,11 @@ class JobPlan:
     def timed(self) -> bool:
         """Whether event time passes in the job: then every stage is told of it."""
         return any(source.time is not None for source in self.sources)
+
+    @property
+    def clocked(self) -> bool:
+        """Whether something waits for the clock: then epochs must go by when no rows come."""
+        return any(isinstance(node, Process) and node.run.clocks for node in walk(self.flow))
 
     def upserted(self, operator: Operator) -> bool:
         """Whether all that reads an operator upserts by its key: then an update need not take the old row back."""

@@ -7,6 +7,8 @@ from pyspark.sql import DataFrame
 from millstream.plan.expressions import field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, DeadLetters, Declared, Explode, Filter, Keep, Project
+from millstream.plan.python import Call
+from millstream.spark.lower.call import argument, registered
 
 HIDDEN = ("_w", "_deleted", "_order", "_bad")
 """Columns that are Millstream's and ride along."""
@@ -25,6 +27,10 @@ def step(frame: DataFrame, node: Node) -> DataFrame:
             return frame.where(node.condition.sql)
         case Explode():
             return frame.selectExpr("*", f"explode({node.array.sql}) AS {field(node.element)}")
+        case Call():
+            calls = f"{registered(node, frame.sparkSession)}(array({argument(node, None)})) AS `_calls`"
+            kept = [*hidden(frame), *(field(name) for name in node.input.carries)]
+            return frame.selectExpr(*kept, calls).selectExpr(*kept, "explode(`_calls`) AS `_called`")
         case Keep():
             return frame.selectExpr(*hidden(frame), *(field(name) for name in node.carries))
         case DeadLetters():

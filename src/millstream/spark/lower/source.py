@@ -8,9 +8,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from millstream.errors import MillstreamError
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Source
+from millstream.spark.lower.types import schema_of
 
 RECORD = ("key", "value", "partition", "offset")
 LINE = (
@@ -96,10 +96,4 @@ def decoded(source: Source, records: DataFrame, spark: SparkSession) -> DataFram
 
 
 def spark_schema(source: Source, spark: SparkSession) -> StructType:
-    ddl = ", ".join(f"{field(part.name)} {part.type}" for part in source.schema)
-    try:
-        return StructType.fromDDL(ddl)
-    except Exception as error:
-        raise MillstreamError(
-            "MS-SOURCE-001", f'step "{source.name}" has a schema that Spark cannot read: {ddl}.', at=source.at
-        ) from error
+    return schema_of(source.schema, source.name, source.at, "MS-SOURCE-001")
