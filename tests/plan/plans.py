@@ -185,3 +185,31 @@ def windows(job: ms.Job) -> None:
     )
     visits = rows.window(ms.session("5 minutes"), allowed_lateness="1 hour").group_by("liker")
     visits.agg(n="count(*)", last="max(at)").to(journal.sink("visits"))
+
+
+class Matcher(ms.Process):
+    output = "liker STRING, liked STRING"
+    outputs = {"alerts": "who STRING, why STRING"}  # noqa: RUF012
+    seen = ms.MapState("STRING", "TIMESTAMP", ttl="30 days")
+    count = ms.ValueState("n BIGINT, last TIMESTAMP")
+
+    def on_row(self, key: object, row: object) -> None:
+        """Nothing."""
+
+
+@plan
+def python_code(job: ms.Job) -> None:
+    rows = likes(job)
+    matches = rows.key_by("liked").process(Matcher, on_error=journal.sink("bad"))
+    matches.to(journal.sink("matches"))
+    matches.output("alerts").where("why > ''").to(journal.sink("alerts"))
+    # The same text with other contents is other code.
+    for letter in "ab":
+        kept = rows.filter(lambda row, letter=letter: row.liker.startswith(letter), on_error="skip")
+        kept.flat_map(words, "word STRING", name=f"words_{letter}").group_by("word").agg(n="count(*)").to(
+            journal.sink(f"counts_{letter}")
+        )
+
+
+def words(row: object) -> list[object]:
+    return []

@@ -28,6 +28,7 @@ public final class Worker {
   private static final String DAEMON = "millstream.spark.python.daemon";
   private static final String MODULE = "millstream.spark.python.worker";
 
+  private final String step;
   private final WorkerPlace place;
   private final Map<String, String> environment;
   private final PythonWorker worker;
@@ -35,7 +36,8 @@ public final class Worker {
   private final DataOutputStream out;
   private boolean over;
 
-  private Worker(WorkerPlace place) throws IOException {
+  private Worker(String step, WorkerPlace place) throws IOException {
+    this.step = step;
     this.place = place;
     this.environment = place.asScala();
     this.worker = SparkEnv.get().createPythonWorker(place.python(), MODULE, DAEMON, environment)._1();
@@ -50,9 +52,9 @@ public final class Worker {
   }
 
   /** A worker that is told what to run. It goes back to the pool when the task ends well, and is ended otherwise. */
-  public static Worker start(WorkerPlace place, byte[] command) {
+  public static Worker start(String step, WorkerPlace place, byte[] command) {
     try {
-      Worker started = new Worker(place);
+      Worker started = new Worker(step, place);
       TaskCompletionListener ending = context -> started.end(!context.isFailed() && !context.isInterrupted());
       TaskContext.get().addTaskCompletionListener(ending);
       started.send(command);
@@ -94,7 +96,8 @@ public final class Worker {
 
   private PythonException died(IOException error) {
     end(false);
-    return new PythonException("MS-PROCESS-105: the Python process ended in the midst of its work: " + error);
+    return new PythonException(
+        "MS-PROCESS-105: step \"" + step + "\" lost its Python process in the midst of its work: " + error);
   }
 
   /** Whether it did all that it was asked: then another task may have it. */

@@ -144,7 +144,7 @@ final class Process extends Operator {
     if (worker != null) {
       return;
     }
-    worker = Worker.start(place, command);
+    worker = Worker.start(name, place, command);
     rows = new ArrowWriting(name, row);
     groups = new ArrowWriting(name, groupType());
     outputs = new ArrowReading(name, output);

@@ -13,7 +13,7 @@ from millstream.plan.errors import Step, here
 from millstream.plan.explain import tree
 from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime, real_time
 from millstream.plan.node import Node, walk
-from millstream.plan.python import Call, Process
+from millstream.plan.python import Call, Codes, Process
 from millstream.plan.restarts import Restarts, no_restart
 from millstream.planner.stages import JobPlan, Pass, plan_job
 
@@ -37,6 +37,7 @@ class Job:
         self.checkpoint = (command and command.checkpoint) or checkpoint or f".millstream/{name}"
         self.parallelism = parallelism
         self._sinks: tuple[nodes.Sink, ...] = ()
+        self._codes = Codes()
         if command is not None:
             command.jobs.append(self)
 

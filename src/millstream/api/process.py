@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 from millstream.api.state import State
 from millstream.plan import python
 from millstream.plan.errors import Step
-from millstream.plan.python import Code, StateVar
+from millstream.plan.python import StateVar
 
 
 class Surroundings(Protocol):
@@ -100,7 +100,7 @@ CALLBACKS = {
 }
 
 
-def described(process: object, step: Step) -> python.ProcessCode:
+def described(process: object, codes: python.Codes, step: Step) -> python.ProcessCode:
     """What the plan must know of a process; refused where it cannot work."""
     kind = process if isinstance(process, type) else type(process)
     if not issubclass(kind, Process):
@@ -115,7 +115,7 @@ def described(process: object, step: Step) -> python.ProcessCode:
         check_callback(kind, name, wanted, step)
     outputs = {"": kind.output, **kind.outputs}
     return python.ProcessCode(
-        Code(process, f"{kind.__module__}.{kind.__qualname__}"),
+        codes.code(process),
         kind.__name__,
         python.outputs(outputs, kind.__name__, step),
         tuple(python.state(var, step) for var in states(kind)),

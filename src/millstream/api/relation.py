@@ -119,7 +119,7 @@ class Relation:
     ) -> Self:
         step = Step(name or kind, here())
         policy, sink = python.error_policy(on_error, step)
-        call = python.call(self._node, kind, function, schema, batches, policy, name, step)
+        call = python.call(self._node, kind, self._job._codes.code(function), schema, batches, policy, name, step)
         if sink is not None:
             self._job._add(build.sink(python.failed(call), sink, None, f"{sink.label}_of_{call.name}"))
         return self._same(python.called(call))
@@ -292,7 +292,7 @@ class KeyedStream(GroupedTable):
         kind = process if isinstance(process, type) else type(process)
         step = Step(name or (kind.__name__ if issubclass(kind, Process) else "process"), here())
         policy, sink = python.error_policy(on_error, step)
-        node = python.process(self._node, self._keys, described(process, step), policy, name, step)
+        node = python.process(self._node, self._keys, described(process, self._job._codes, step), policy, name, step)
         if sink is not None:
             letters = python.output(node, len(node.schemas) - 1)
             self._job._add(build.sink(letters, sink, None, f"{sink.label}_of_{node.name}"))

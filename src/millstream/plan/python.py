@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -53,7 +52,7 @@ STORED = [
 
 @dataclass(frozen=True)
 class Code:
-    """Something of the user's that is run, and the text that stands for it in names."""
+    """Something of the user's that is run, and the text that stands for it in names: no other code of a job has it."""
 
     object: Any
     text: str
@@ -108,11 +107,6 @@ class Process(Stateful, Unary):
         content = repr((type(self).__name__, said(self.input), self.keys, self.run.code))
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
-    @property
-    def identity(self) -> tuple[str, str | None, str]:
-        """Two that are called the same but run other code are not the same."""
-        return type(self).__name__, self.given, f"{self.digest} {id(self.run.code.object)} {self.on_error}"
-
     @cached_property
     def columns(self) -> Columns:
         return plain(["_out", *(f"_o{i}" for i in range(len(self.schemas)))])
@@ -143,10 +137,6 @@ class Call(Unary):
     schema: Schema
     batches: bool = False
     on_error: OnError = "fail"
-
-    @property
-    def identity(self) -> tuple[str, str | None, str]:
-        return type(self).__name__, self.given, f"{self.digest} {id(self.code.object)}"
 
     @cached_property
     def columns(self) -> Columns:
@@ -243,21 +233,21 @@ def output(node: Process, number: int) -> Node:
 def call(
     input: Node,
     kind: Literal["map", "flat_map", "filter"],
-    function: Callable[..., Any],
+    code: Code,
     schema: str | None,
     batches: bool,
     on_error: OnError,
     name: str | None,
     step: Step,
 ) -> Call:
-    if not callable(function):
+    if not callable(code.object):
         raise step.error(
-            "MS-PROCESS-001", f"was given {named(function)}, which is no function.", hint=f"{kind}(lambda row: …)"
+            "MS-PROCESS-001", f"was given {named(code.object)}, which is no function.", hint=f"{kind}(lambda row: …)"
         )
     if kind != "filter" and not schema:
         raise step.error(
             "MS-PROCESS-002",
-            f"runs {named(function)} and is not told which columns it gives.",
+            f"runs {named(code.object)} and is not told which columns it gives.",
             hint=f'{kind}(…, schema="name STRING, n BIGINT")',
         )
     fields = read_schema(schema, step, "MS-PROCESS-002") if schema else ()
@@ -267,11 +257,26 @@ def call(
             "sends rows of a table, which may be taken back, to dead letters.",
             hint='choose on_error="fail" or "skip"',
         )
-    return Call(name, step.at, input, kind, Code(function, text(function)), fields, batches, on_error)
+    return Call(name, step.at, input, kind, code, fields, batches, on_error)
 
 
-def text(function: Callable[..., Any]) -> str:
-    """Stands for a function in names: where it is defined and, as many are called <lambda>, what it does."""
+class Codes:
+    """The code of a job: each object has a text of its own, the same whenever the job is built."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, list[object]] = {}
+
+    def code(self, object: object) -> Code:
+        said = text(object)
+        others = self.known.setdefault(said, [])
+        number = next((i for i, other in enumerate(others) if other is object), len(others))
+        if number == len(others):
+            others.append(object)
+        return Code(object, f"{said} #{number + 1}" if number else said)
+
+
+def text(function: object) -> str:
+    """Where it is defined and, as many functions are called <lambda>, what it does."""
     place = f"{getattr(function, '__module__', '')}.{named(function)}"
     code = getattr(function, "__code__", None)
     if code is None or "<lambda>" not in place:

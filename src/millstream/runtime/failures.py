@@ -11,9 +11,9 @@ from millstream.spark.launch import LOG
 
 OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
 STEP = re.compile(r'(?:step|source|sink) "([^"]+)"')
-TRANSIENT = {"MS-RUN-004", "MS-RUN-005", "MS-SINK-005", "MS-POSTGRES-001"}
+TRANSIENT = {"MS-RUN-004", "MS-RUN-005", "MS-SINK-005", "MS-POSTGRES-001", "MS-PROCESS-105"}
 """Spark failed for a reason of its own, a disk is full, a committed epoch could not be published, a
-database does not answer."""
+database does not answer, a Python process was killed."""
 UNREAD = re.compile(r"while reading file (\S+)")
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""

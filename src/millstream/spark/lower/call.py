@@ -23,7 +23,7 @@ SKIPPED: dict[str, Accumulator[int]] = {}
 
 def registered(node: Call, spark: SparkSession) -> str:
     """The name under which the session knows the function."""
-    name = f"millstream_{node.digest}_{id(node.code.object)}"
+    name = f"millstream_{node.digest}"
     schema = schema_of(node.schema, node.name, node.at)
     skipped = spark.sparkContext.accumulator(0)
     SKIPPED[node.name] = skipped

@@ -108,7 +108,7 @@ def spark_type(text: str, var: StateVar, node: Process) -> str:
 def batch(node: Process, rows: Frames) -> DataFrame:
     """All rows of a key at once, in the order of their time, through the same code with state in plain dicts."""
     whole = Whole(process_spec(node))
-    name = f"millstream_whole_{node.digest}_{id(node.run.code.object)}"
+    name = f"millstream_whole_{node.digest}"
     function = arrow_udf(lambda groups: whole(groups), ArrayType(whole.spec.output)).asNondeterministic()
     rows[0].sparkSession.udf.register(name, function)
     fields = ", ".join(f"'{i}', {field(part)}" for i, part in enumerate(node.input.carries))

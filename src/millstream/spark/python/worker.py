@@ -56,27 +56,28 @@ class Line:
 def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
     line = Line()
     line.infile, line.outfile = infile, outfile
+    step = "?"
     try:
         try:
             command = line.read()
         except EOFError:
             raise SystemExit(0) from None
-        runner = prepared(command, infile, outfile)
-        work(runner, line)
+        spec: ProcessSpec = pickle.loads(command)
+        step = spec.step
+        work(prepared(command, spec, infile, outfile), line)
     except UserError as error:
         line.fail(str(error))
         raise SystemExit(1) from error
     except Exception as error:
         told = " ".join(f"{type(error).__name__}: {error}".split())
-        line.fail(f"MS-PROCESS-104: the Python process failed: {told}\n{traceback.format_exc()}")
+        line.fail(f'MS-PROCESS-104: step "{step}" cannot be run in Python: {told}\n{traceback.format_exc()}')
         raise SystemExit(1) from error
 
 
-def prepared(command: bytes, infile: IO[bytes], outfile: IO[bytes]) -> Runner:
+def prepared(command: bytes, spec: ProcessSpec, infile: IO[bytes], outfile: IO[bytes]) -> Runner:
     if command not in RUNNERS:
         while len(RUNNERS) >= MOST:
             del RUNNERS[next(iter(RUNNERS))]
-        spec: ProcessSpec = pickle.loads(command)
         line = Line()
         RUNNERS[command] = Runner(spec, asking(spec, line)), line
     runner, line = RUNNERS[command]
