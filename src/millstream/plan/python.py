@@ -281,7 +281,8 @@ def text(function: object) -> str:
     code = getattr(function, "__code__", None)
     if code is None or "<lambda>" not in place:
         return place
-    said = repr((code.co_code, code.co_names, [const for const in code.co_consts if not hasattr(const, "co_code")]))
+    # Not the byte code: that differs between versions of Python, and downstream state is found by names.
+    said = repr((code.co_names, [const for const in code.co_consts if isinstance(const, str | int | float | bytes)]))
     return f"{place} {hashlib.sha256(said.encode()).hexdigest()[:8]}"
 
 
