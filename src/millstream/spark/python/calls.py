@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import GeneratorType
 from typing import Any
 
 from millstream.spark.python.failures import Failure, WrongValue, current_line, first_line, short
 from millstream.spark.python.shapes import SHAPE, RowShape
 from millstream.spark.python.spec import ProcessSpec
 
+NO_ROWS = (dict, tuple, str)
 Found = list[tuple[int, tuple[Any, ...]]]
 """Rows with the number of the output that each belongs to."""
 
@@ -42,11 +44,12 @@ class Calls:
             return False
 
     def take(self, result: Any) -> None:
-        if isinstance(result, dict | tuple | str) or not isinstance(result, Iterable):
+        if type(result) is not GeneratorType and (isinstance(result, NO_ROWS) or not isinstance(result, Iterable)):
             raise WrongValue(SHAPE, f"returned {short(result)}: rows must be yielded, or returned as a list")
         append, main = self.found.append, self.main
         for given in result:
-            if getattr(given, "is_output", False):
+            kind = type(given)
+            if kind is not tuple and kind is not dict and getattr(given, "is_output", False):
                 append(self.other(*given))
             else:
                 append((0, main(given)))

@@ -44,11 +44,11 @@ def canon(type_: DataType) -> Canon | None:
 def struct_canon(type_: StructType) -> Canon:
     names = tuple(type_.names)
     parts = [or_none(canon(part.dataType)) for part in type_.fields]
-    make = row_class(names)._make  # type: ignore[attr-defined]
+    row = row_class(names)
 
     def form(value: Any) -> Any:
         given = [value[name] for name in names] if isinstance(value, dict) else value
-        return make([part(item) for part, item in zip(parts, given, strict=True)])
+        return tuple.__new__(row, [part(item) for part, item in zip(parts, given, strict=True)])
 
     return form
 

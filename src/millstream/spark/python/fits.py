@@ -29,6 +29,8 @@ from pyspark.sql.types import (
 
 Fits = Callable[[Any], bool]
 
+SEQUENCES = (list, tuple)
+BYTES = (bytes, bytearray)
 BITS = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 
 
@@ -41,7 +43,7 @@ def fits(type_: DataType) -> Fits:
         return decimal(type_)
     if isinstance(type_, ArrayType):
         inner = or_none(fits(type_.elementType))
-        return lambda value: isinstance(value, list | tuple) and all(map(inner, value))
+        return lambda value: isinstance(value, SEQUENCES) and all(map(inner, value))
     if isinstance(type_, MapType):
         key, item = fits(type_.keyType), or_none(fits(type_.valueType))
         return lambda value: isinstance(value, dict) and all(map(key, value)) and all(map(item, value.values()))
@@ -52,12 +54,20 @@ def fits(type_: DataType) -> Fits:
 
 def whole(bits: int) -> Fits:
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+    return lambda value: (type(value) is int or is_whole(value)) and low <= value <= high
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    return type(value) is float or isinstance(value, float) or is_whole(value)
 
 
 def decimal(type_: DecimalType) -> Fits:
     def check(value: Any) -> bool:
-        if isinstance(value, int) and not isinstance(value, bool):
+        if is_whole(value):
             return bool(abs(value) < 10 ** (type_.precision - type_.scale))
         if not isinstance(value, Decimal) or not value.is_finite():
             return False
@@ -77,7 +87,7 @@ def struct(type_: StructType) -> Fits:
             if value.keys() != set(names):
                 return False
             value = [value[name] for name in names]
-        if not isinstance(value, list | tuple) or len(value) != len(parts):
+        if not isinstance(value, SEQUENCES) or len(value) != len(parts):
             return False
         return all(part(item) for part, item in zip(parts, value, strict=True))
 
@@ -90,10 +100,10 @@ def or_none(check: Fits) -> Fits:
 
 SIMPLE: dict[type[DataType], Fits] = {
     BooleanType: lambda value: isinstance(value, bool),
-    FloatType: lambda value: isinstance(value, float | int) and not isinstance(value, bool),
-    DoubleType: lambda value: isinstance(value, float | int) and not isinstance(value, bool),
+    FloatType: is_number,
+    DoubleType: is_number,
     StringType: lambda value: isinstance(value, str),
-    BinaryType: lambda value: isinstance(value, bytes | bytearray),
+    BinaryType: lambda value: isinstance(value, BYTES),
     DateType: lambda value: isinstance(value, date) and not isinstance(value, datetime),
     TimestampType: lambda value: isinstance(value, datetime),
     TimestampNTZType: lambda value: isinstance(value, datetime) and value.tzinfo is None,

@@ -10,65 +10,56 @@ Item = tuple[Any, int | None]
 Ask = Callable[[str, int, int, Any], list[Any]]
 """Asks for what was too large to come along: kind, group, which, key."""
 
+NONE: frozenset[Any] = frozenset()
+
 
 class Group:
-    """A key's state. Maps and lists that are None here are large, and asked for when they are read."""
+    """A key's state. Maps and lists that are None here are large, and asked for when they are read.
 
-    __slots__ = (
-        "asked",
-        "clean",
-        "cleared",
-        "clocks",
-        "deleted_clocks",
-        "deleted_timers",
-        "filled",
-        "index",
-        "lists",
-        "maps",
-        "new_clocks",
-        "new_items",
-        "new_timers",
-        "puts",
-        "removed",
-        "timers",
-        "values",
-        "written",
-    )
+    What most keys never have stands in the class, so that a key costs little.
+    """
+
+    filled = 0
+    clean: int | None = None
+    timers: frozenset[int] = NONE
+    clocks: frozenset[int] = NONE
+    written = False
+    cleared: frozenset[str] = NONE
+    new_timers: frozenset[int] = NONE
+    deleted_timers: frozenset[int] = NONE
+    new_clocks: frozenset[int] = NONE
+    deleted_clocks: frozenset[int] = NONE
+    new_items: dict[int, list[Item]] | None = None
+    puts: dict[int, dict[Any, Item]] | None = None
+    removed: dict[int, set[Any]] | None = None
+    asked: dict[int, dict[Any, Item | None]] | None = None
 
     def __init__(self, index: int, kept: Any, lists: list[Any], maps: list[Any], values: int) -> None:
         self.index = index
-        self.filled: int = kept[0] if kept is not None else 0
-        self.clean: int | None = kept[1] if kept is not None else None
-        self.timers: frozenset[int] = frozenset(kept[2] or ()) if kept is not None else frozenset()
-        self.clocks: frozenset[int] = frozenset(kept[3] or ()) if kept is not None else frozenset()
-        self.values: list[Item | None] = (
-            [item and (item[0], item[1]) for item in kept[4:]] if kept is not None else [None] * values
-        )
-        self.lists: list[list[Item] | None] = [part and [(item[0], item[1]) for item in part] for part in lists]
+        if kept is None:
+            self.values: list[Item | None] = [None] * values
+        else:
+            self.filled, self.clean, timers, clocks, *items = kept
+            self.values = [None if item is None else tuple(item) for item in items]
+            if timers:
+                self.timers = frozenset(timers)
+            if clocks:
+                self.clocks = frozenset(clocks)
+        self.lists: list[list[Item] | None] = [part and [tuple(item) for item in part] for part in lists]
         self.maps: list[dict[Any, Item] | None] = [
-            None if part is None else {entry[0]: (entry[1], entry[2]) for entry in part} for part in maps
+            None if part is None else {key: (value, expires) for key, value, expires in part} for part in maps
         ]
-        self.written = False
-        self.new_items: dict[int, list[Item]] = {}
-        self.puts: dict[int, dict[Any, Item]] = {}
-        self.removed: dict[int, set[Any]] = {}
-        self.cleared: frozenset[str] = frozenset()
-        self.asked: dict[int, dict[Any, Item | None]] = {}
-        self.new_timers: frozenset[int] = frozenset()
-        self.deleted_timers: frozenset[int] = frozenset()
-        self.new_clocks: frozenset[int] = frozenset()
-        self.deleted_clocks: frozenset[int] = frozenset()
 
-    def copy(self) -> list[Any]:
+    def copy(self) -> dict[str, Any]:
         """All of it, so that a call that failed can be taken back."""
-        return [copied(getattr(self, name)) for name in self.__slots__]
+        return {name: copied(value) for name, value in self.__dict__.items()}
 
-    def restore(self, saved: list[Any]) -> None:
-        for name, value in zip(self.__slots__, saved, strict=True):
-            setattr(self, name, value)
+    def restore(self, saved: dict[str, Any]) -> None:
+        self.__dict__ = saved
 
     @property
     def changed(self) -> bool:
+        """All changes but that of a map or list that was not empty before say so in the row of values, too."""
         return bool(
             self.written
             or self.new_items
@@ -85,7 +76,11 @@ class Group:
         """What is kept in the row of values; None: nothing at all."""
         if not (self.filled or self.clean is not None or self.timers or self.clocks or any(self.values)):
             return None
-        return self.filled, self.clean, sorted(self.timers), sorted(self.clocks), *self.values
+        return self.filled, self.clean, listed(self.timers), listed(self.clocks), *self.values
+
+
+def listed(times: frozenset[int]) -> list[int]:
+    return sorted(times) if times else []
 
 
 def copied(value: Any) -> Any:

@@ -6,7 +6,7 @@ import keyword
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -85,7 +85,7 @@ def naive(column: pa.Array) -> list[Any]:
 def structs(type_: pa.StructType) -> Decode:
     fields = [type_.field(i) for i in range(type_.num_fields)]
     decoders = [decoder(part.type) for part in fields]
-    make = row_class(tuple(part.name for part in fields))._make  # type: ignore[attr-defined]
+    make = partial(tuple.__new__, row_class(tuple(part.name for part in fields)))
 
     def decode(column: pa.StructArray) -> list[Any]:
         parts = [decode(part) for decode, part in zip(decoders, column.flatten(), strict=True)]
@@ -143,6 +143,8 @@ def encode(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
         return pa.MapArray.from_arrays(offsets(pairs), keys, items).cast(type_)
     if pa.types.is_list(type_):
         flat = [item for value in values if value is not None for item in value]
+        if not flat:
+            return pa.array(values, type=type_)
         return pa.ListArray.from_arrays(offsets(values), encode(flat, type_.value_type)).cast(type_)
     return pa.array(values, type=type_)
 
@@ -158,12 +160,17 @@ def offsets(values: Sequence[Sequence[Any] | None]) -> pa.Array:
 
 def encode_structs(values: Sequence[Any], type_: pa.StructType) -> pa.Array:
     fields = [type_.field(i) for i in range(type_.num_fields)]
-    columns = []
-    for i, part in enumerate(fields):
-        column = [None if v is None else v.get(part.name) if isinstance(v, dict) else v[i] for v in values]
-        columns.append(encode(column, part.type))
-    mask = pa.array([value is None for value in values], pa.bool_())
-    return pa.StructArray.from_arrays(columns, fields=fields, mask=mask)
+    mask = None
+    if any(value is None for value in values):
+        mask = pa.array([value is None for value in values], pa.bool_())
+        nothing = (None,) * len(fields)
+        values = [nothing if value is None else value for value in values]
+    if any(type(value) is dict for value in values):
+        names = [part.name for part in fields]
+        values = [tuple(map(value.get, names)) if type(value) is dict else value for value in values]
+    columns: Iterable[Any] = zip(*values, strict=True) if values else [()] * len(fields)
+    parts = [encode(column, part.type) for column, part in zip(columns, fields, strict=True)]
+    return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
 
 
 def to_stream(columns: Iterable[pa.Array], schema: pa.Schema) -> bytes:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from millstream.spark.python.calls import Calls, Found
-from millstream.spark.python.group import Ask, Group
+from millstream.spark.python.group import Ask, Group, listed
 from millstream.spark.python.rows import EPOCH, decoder, encode, row_class, to_stream
 from millstream.spark.python.shapes import arrow
 from millstream.spark.python.spec import ProcessSpec
@@ -70,7 +71,7 @@ class Runner:
 
     def decoded(self, rows: pa.RecordBatch) -> list[Any]:
         parts = [decoder(part.type)(part) for part in rows.columns]
-        return list(map(self.rows._make, zip(*parts, strict=True)))  # type: ignore[attr-defined]
+        return list(map(partial(tuple.__new__, self.rows), zip(*parts, strict=True)))
 
     def times(self, rows: list[Any], now: int) -> list[int]:
         """By which the expiry of state is counted: the rows' own, or the clock's."""
@@ -89,7 +90,10 @@ class Runner:
         for i, key in enumerate(keys):
             parts = [column[i] for column in columns[5:]]
             group = Group(i, kept[i], parts[:lists], parts[lists:], values)
-            named = key[0] if alone else self.keys._make(key)  # type: ignore[attr-defined]
+            if alone:
+                (named,) = key
+            else:
+                named = tuple.__new__(self.keys, key)
             found.append((kinds[i], ats[i], counts[i], named, group))
         return found
 
@@ -189,8 +193,12 @@ class Runner:
     def written(self, found: Found) -> bytes:
         numbers = [number for number, _ in found]
         columns = [pa.array(numbers, pa.int32())]
+        used = set(numbers)
         for i, shape in enumerate(self.calls.shapes):
-            columns.append(shape.column([row if number == i else None for number, row in found]))
+            if i in used:
+                columns.append(shape.column([row if number == i else None for number, row in found]))
+            else:
+                columns.append(pa.nulls(len(found), shape.arrow))
         return to_stream(columns, self.output)
 
     def told(self, groups: list[Group]) -> bytes:
@@ -198,10 +206,10 @@ class Runner:
             "group": [group.index for group in groups],
             "written": [group.written for group in groups],
             "values": [group.row() if group.written else None for group in groups],
-            "timers": [sorted(group.new_timers) for group in groups],
-            "untimers": [sorted(group.deleted_timers) for group in groups],
-            "clocks": [sorted(group.new_clocks) for group in groups],
-            "unclocks": [sorted(group.deleted_clocks) for group in groups],
+            "timers": [listed(group.new_timers) for group in groups],
+            "untimers": [listed(group.deleted_timers) for group in groups],
+            "clocks": [listed(group.new_clocks) for group in groups],
+            "unclocks": [listed(group.deleted_clocks) for group in groups],
         }
         for i in range(len(self.spec.of_kind("list"))):
             columns[f"l{i}"] = [list_change(group, i) for group in groups]
@@ -211,16 +219,18 @@ class Runner:
 
 
 def list_change(group: Group, i: int) -> tuple[Any, ...] | None:
-    if i not in group.new_items and f"l{i}" not in group.cleared:
+    added = group.new_items or {}
+    if i not in added and f"l{i}" not in group.cleared:
         return None
-    return f"l{i}" in group.cleared, group.new_items.get(i, [])
+    return f"l{i}" in group.cleared, added.get(i, [])
 
 
 def map_change(group: Group, i: int) -> tuple[Any, ...] | None:
-    if i not in group.puts and f"m{i}" not in group.cleared:
+    puts, removed = group.puts or {}, group.removed or {}
+    if i not in puts:
         return None
-    put = [(key, *item) for key, item in group.puts[i].items()]
-    return f"m{i}" in group.cleared, put, [(key,) for key in group.removed[i]]
+    put = [(key, *item) for key, item in puts[i].items()]
+    return f"m{i}" in group.cleared, put, [(key,) for key in removed[i]]
 
 
 def stores(spec: ProcessSpec, clock: Clock, ask: Ask) -> list[ValueStore | ListStore | MapStore]:

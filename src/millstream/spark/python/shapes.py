@@ -13,6 +13,7 @@ from millstream.spark.python.fits import fits
 from millstream.spark.python.rows import encode
 
 SHAPE = "MS-PROCESS-102"
+SEQUENCES = (tuple, list)
 
 
 class RowShape:
@@ -32,7 +33,7 @@ class RowShape:
             if given.keys() != self.known:
                 raise WrongValue(SHAPE, self.wrong_columns(given))
             values = tuple([given[name] for name in self.names])
-        elif isinstance(given, tuple | list):
+        elif isinstance(given, SEQUENCES):
             if len(given) != self.width:
                 raise WrongValue(SHAPE, f"gave {len(given)} values for {self.width} columns: {', '.join(self.names)}")
             values = tuple(given)

@@ -117,7 +117,7 @@ class ListStore(Var):
         found = group.lists[self.at]
         if found is None:
             found = [(item[0], item[1]) for item in self.ask("L", group.index, self.at, None)]
-            found += group.new_items.get(self.at, [])
+            found += (group.new_items or {}).get(self.at, [])
             group.lists[self.at] = found
         return found
 
@@ -128,6 +128,8 @@ class ListStore(Var):
         group = self.group
         assert group is not None
         item = self.item(value)
+        if group.new_items is None:
+            group.new_items = {}
         group.new_items.setdefault(self.at, []).append(item)
         known = group.lists[self.at]
         if known is not None:
@@ -144,7 +146,7 @@ class ListStore(Var):
         group = self.group
         assert group is not None
         group.lists[self.at] = []
-        group.new_items[self.at] = []
+        group.new_items = {**(group.new_items or {}), self.at: []}
         group.cleared |= {f"l{self.at}"}
         self.empty(group)
 
@@ -156,7 +158,8 @@ class ListStore(Var):
             assert group is not None
             self.clear()
             if left:
-                group.lists[self.at], group.new_items[self.at] = left, list(left)
+                group.lists[self.at] = left
+                group.new_items = {**(group.new_items or {}), self.at: list(left)}
                 self.fill(group)
         return min((item[1] for item in left if item[1] is not None), default=None)
 
@@ -181,11 +184,16 @@ class MapStore(Var):
         whole = group.maps[self.at]
         if whole is not None:
             return whole.get(key)
-        known = group.asked.setdefault(self.at, {})
+        known = self.asked(group)
         if key not in known:
             entries = self.ask("G", group.index, self.at, key)
             known[key] = (entries[0][1], entries[0][2]) if entries else None
         return known[key]
+
+    def asked(self, group: Group) -> dict[Any, Item | None]:
+        if group.asked is None:
+            group.asked = {}
+        return group.asked.setdefault(self.at, {})
 
     def get(self, key: Any) -> Any:
         item = self.found(self.checked(key))
@@ -198,9 +206,11 @@ class MapStore(Var):
         self.fill(group)
 
     def keep(self, group: Group, key: Any, item: Item | None) -> None:
+        if group.puts is None or group.removed is None:
+            group.puts, group.removed = {}, {}
         puts, removed = group.puts.setdefault(self.at, {}), group.removed.setdefault(self.at, set())
         whole = group.maps[self.at]
-        known: dict[Any, Any] = whole if whole is not None else group.asked.setdefault(self.at, {})
+        known: dict[Any, Any] = whole if whole is not None else self.asked(group)
         if item is not None:
             known[key] = puts[key] = item
             removed.discard(key)
@@ -228,9 +238,9 @@ class MapStore(Var):
         whole = group.maps[self.at]
         if whole is None:
             whole = {entry[0]: (entry[1], entry[2]) for entry in self.ask("M", group.index, self.at, None)}
-            for key in group.removed.get(self.at, ()):
+            for key in (group.removed or {}).get(self.at, ()):
                 whole.pop(key, None)
-            whole |= group.puts.get(self.at, {})
+            whole |= (group.puts or {}).get(self.at, {})
             group.maps[self.at] = whole
         return whole
 
@@ -241,7 +251,8 @@ class MapStore(Var):
         group = self.group
         assert group is not None
         group.maps[self.at] = {}
-        group.puts[self.at], group.removed[self.at] = {}, set()
+        group.puts = {**(group.puts or {}), self.at: {}}
+        group.removed = {**(group.removed or {}), self.at: set()}
         group.cleared |= {f"m{self.at}"}
         self.empty(group)
 
