@@ -1,5 +1,4 @@
-"""`python -m bench basics [--events N] [--rounds N]`, `python -m bench nexmark [--queries q0,q3] [--against flink]`,
-`python -m bench kafka`"""
+"""`python -m bench basics|nexmark|kafka|process [--events N] [--rounds N]`: each says more with `--help`."""
 
 from __future__ import annotations
 
@@ -50,6 +49,16 @@ def run_nexmark(events: int, rounds: int, queries: str, against: str) -> None:
             raise click.BadParameter(f"there is no {', '.join(unknown)}", param_hint=option)
     wanted = nexmark.Wanted(chosen, events, rounds, rivals)
     print(report(nexmark.run(wanted), wanted))
+
+
+@main.command("process")
+@click.option("--events", default=200_000, help="How many events each case reads.")
+@click.option("--rounds", default=1, help="How often each is measured; the median counts.")
+def run_process(events: int, rounds: int) -> None:
+    """Python code with state, against Spark's own transformWithState in Python."""
+    from bench import process
+
+    process.run(events, rounds)
 
 
 if __name__ == "__main__":

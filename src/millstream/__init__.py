@@ -1,7 +1,9 @@
 """Millstream: Flink's model and guarantees on Spark, in Python."""
 
 from millstream.api.job import Job
+from millstream.api.process import Process
 from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream, Table
+from millstream.api.state import ListState, MapState, ValueState
 from millstream.errors import Location, MillstreamError
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, processing_time, real_time
 from millstream.plan.restarts import exponential_delay, failure_rate, fixed_delay, no_restart
@@ -11,12 +13,16 @@ __all__ = [
     "GroupedTable",
     "Job",
     "KeyedStream",
+    "ListState",
     "Location",
+    "MapState",
     "MillstreamError",
     "Mode",
+    "Process",
     "Relation",
     "Stream",
     "Table",
+    "ValueState",
     "available_now",
     "batch",
     "exponential_delay",

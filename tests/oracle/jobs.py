@@ -15,10 +15,11 @@ Quick = Literal["straight", "restarted"]
 @dataclass(frozen=True)
 class Written:
     """A job and how many changes each of its sources has. `quick`: the scenario in which the unit part runs it.
-    `first`: sources that are read before all others."""
+    `first`: sources that are read before all others. `real_time`: whether it can run so."""
 
     build: Callable[[Topics], ms.Job]
     quick: Quick | None
+    real_time: bool
     counts: dict[str, int]
     first: tuple[str, ...]
 
@@ -27,7 +28,7 @@ ALL: dict[str, Written] = {}
 
 
 def job(
-    quick: Quick | None = None, first: tuple[str, ...] = (), **counts: int
+    quick: Quick | None = None, first: tuple[str, ...] = (), real_time: bool = True, **counts: int
 ) -> Callable[[Callable[[ms.Job, Topics], None]], None]:
     def register(fill: Callable[[ms.Job, Topics], None]) -> None:
         def build(topics: Topics) -> ms.Job:
@@ -35,6 +36,6 @@ def job(
             fill(made, topics)
             return made
 
-        ALL[fill.__name__] = Written(build, quick, counts, first)
+        ALL[fill.__name__] = Written(build, quick, real_time, counts, first)
 
     return register

@@ -312,3 +312,31 @@ def enriched_as_it_was(job: ms.Job) -> None:
     bought.as_("b").enrich(prices.as_("p"), on="b.liked = p.item", as_of="b.at").select("b.city", "p.price").to(
         journal.sink("bought")
     )
+
+
+class Matcher(ms.Process):
+    output = "liker STRING, liked STRING"
+    outputs = {"alerts": "who STRING, why STRING"}  # noqa: RUF012
+    seen = ms.MapState("STRING", "TIMESTAMP", ttl="30 days")
+    count = ms.ValueState("n BIGINT, last TIMESTAMP")
+
+    def on_row(self, key: object, row: object) -> None:
+        """Nothing."""
+
+
+@plan
+def python_code(job: ms.Job) -> None:
+    rows = likes(job)
+    matches = rows.key_by("liked").process(Matcher, on_error=journal.sink("bad"))
+    matches.to(journal.sink("matches"))
+    matches.output("alerts").where("why > ''").to(journal.sink("alerts"))
+    # The same text with other contents is other code.
+    for letter in "ab":
+        kept = rows.filter(lambda row, letter=letter: row.liker.startswith(letter), on_error="skip")
+        kept.flat_map(words, "word STRING", name=f"words_{letter}").group_by("word").agg(n="count(*)").to(
+            journal.sink(f"counts_{letter}")
+        )
+
+
+def words(row: object) -> list[object]:
+    return []

@@ -22,6 +22,9 @@ abstract class Operator implements Serializable {
   /** Whether all rows are in time, whatever the watermark says: those that are not were left out before. */
   boolean timely;
 
+  /** The epoch's time on the clock, in milliseconds; set before each group. */
+  transient long now = Long.MIN_VALUE;
+
   /** The stable name: state variables carry it, so that state is found again by name. */
   final String name;
   /** Whether all that reads it upserts by its key: then an update need not take the old row back first. */
@@ -70,6 +73,16 @@ abstract class Operator implements Serializable {
   /** Whether its one group is called in every epoch, also if there are no rows for it. */
   boolean seeded() {
     return false;
+  }
+
+  /** Whether it gathers the rows of many keys: then it is told when the input ends. */
+  boolean gathers() {
+    return false;
+  }
+
+  /** What it still has to say when the input of a task ends; the key is that of the task's last row, {@code operator} its own tag. */
+  Iterator<Change> finish(InternalRow key, int operator) {
+    return Collections.emptyIterator();
   }
 
   /** Whether inputs of the same key may be merged before the shuffle. */

@@ -1,6 +1,8 @@
 package millstream.stage;
 
+import java.util.Arrays;
 import java.util.Iterator;
+import millstream.python.Skipped;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -28,14 +30,21 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
   /** Puts a stage on top of routed rows; {@code combine}: merge rows of the same key before the shuffle. */
   public static Dataset<Row> apply(Dataset<Row> routed, String spec, boolean combine, boolean timed) {
-    Layout layout = new Layout(routed.schema());
+    // A task's last row has nothing but a tag.
+    Operator[] first = StageSpec.operators(spec, new Layout(routed.schema()), routed.sparkSession());
+    boolean gathers = Arrays.stream(first).anyMatch(Operator::gathers);
+    Layout layout = new Layout(gathers ? routed.schema().asNullable() : routed.schema());
     Operator[] operators = StageSpec.operators(spec, layout, routed.sparkSession());
     for (Operator operator : operators) {
       // What is merged before the shuffle is not sent row by row.
       operator.interleaved = !combine;
       operator.countLate(Late.counter(routed.sparkSession(), operator.name));
+      if (operator instanceof Process process) {
+        process.countSkipped(Skipped.counter(routed.sparkSession(), operator.name));
+      }
     }
-    Dataset<Row> input = Seed.apply(combine ? Combine.apply(routed, layout, operators) : routed, layout, operators);
+    Dataset<Row> combined = combine ? Combine.apply(routed, layout, operators) : routed;
+    Dataset<Row> input = Last.apply(Seed.apply(combined, layout, operators), layout, operators);
     StructType output = Layout.outputType(operators);
     return input
         .groupBy(keyColumns(input, layout))
@@ -67,10 +76,14 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   @Override
   public scala.collection.Iterator<InternalRow> handleInputRows(
       InternalRow key, scala.collection.Iterator<InternalRow> rows, TimerValues timers) {
-    int index = layout.operator(key);
-    boolean known = timed && !operators[index].timely;
-    operators[index].watermark = known ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
-    return new Tagged(index, operators[index].process(key, new Changes(rows, layout)));
+    int tag = layout.operator(key);
+    boolean last = tag >= operators.length;
+    int index = last ? tag - operators.length : tag;
+    Operator operator = operators[index];
+    boolean known = timed && !operator.timely;
+    operator.watermark = known ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
+    operator.now = timers.getCurrentProcessingTimeInMs();
+    return new Tagged(index, last ? operator.finish(key, index) : operator.process(key, new Changes(rows, layout)));
   }
 
   @Override
@@ -78,6 +91,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
       InternalRow key, TimerValues timers, ExpiredTimerInfo timer) {
     int index = layout.operator(key);
     operators[index].watermark = timers.getCurrentWatermarkInMs();
+    operators[index].now = timers.getCurrentProcessingTimeInMs();
     return new Tagged(index, operators[index].expired(key, timer.getExpiryTimeInMs()));
   }
 

@@ -32,7 +32,8 @@ final class StageSpec {
           entry("latest", Latest::of),
           entry("top", Top::of),
           entry("pass", PassThrough::of),
-          entry("sessions", Sessions::of));
+          entry("sessions", Sessions::of),
+          entry("process", Process::of));
 
   private StageSpec() {}
 

@@ -13,6 +13,7 @@ from millstream.plan.errors import Step, here
 from millstream.plan.explain import tree, warnings
 from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, real_time
 from millstream.plan.node import Node, walk
+from millstream.plan.python import Call, Codes, Process
 from millstream.plan.restarts import Restarts, no_restart
 from millstream.planner.stages import JobPlan, Pass, plan_job
 
@@ -36,6 +37,7 @@ class Job:
         self.checkpoint = (command and command.checkpoint) or checkpoint or f".millstream/{name}"
         self.parallelism = parallelism
         self._sinks: tuple[nodes.Sink, ...] = ()
+        self._codes = Codes()
         if command is not None:
             command.jobs.append(self)
 
@@ -138,6 +140,8 @@ class Job:
                 at=here(),
                 hint="use ms.batch(), ms.micro_batch(), ms.available_now() or ms.real_time()",
             )
+        if isinstance(chosen, RealTime):
+            refuse_python(self._sinks)
         setting = Setting(chosen, self.checkpoint, self.parallelism, spark)
         policy = (command and command.restarts) or restarts or no_restart()
         return Run.begin(self.name, self.plan(), setting, policy)
@@ -147,6 +151,17 @@ class Job:
     ) -> None:
         """Runs the job until its input ends, it fails for good, or it is interrupted."""
         self.start(mode, restarts=restarts, spark=spark).wait()
+
+
+def refuse_python(sinks: tuple[nodes.Sink, ...]) -> None:
+    """Spark hands rows to Python in batches, which in real time would only come back when the epoch ends."""
+    for node in walk(sinks):
+        if isinstance(node, Process | Call):
+            raise Step(node.name, node.at).error(
+                "MS-PROCESS-008",
+                "runs Python code, which cannot run in real time: Spark gives its rows back at the epoch's end only.",
+                hint="run the job with ms.micro_batch(), or write the step as SQL: where, select, agg, join",
+            )
 
 
 def count(number: int, what: str) -> str:

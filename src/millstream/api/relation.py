@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
-from millstream.plan import build, joins, operators, sets, top, windows
+from millstream.api.process import Process, described
+from millstream.errors import did_you_mean
+from millstream.plan import build, joins, operators, python, sets, top, windows
 from millstream.plan import enrich as enriching
 from millstream.plan.aggregates import Keyed
 from millstream.plan.connectors import SinkOptions
@@ -68,6 +71,59 @@ class Relation:
     def explode(self, array: str, as_: str) -> Self:
         """One row per element of an array."""
         return self._same(build.explode(self._node, array, as_))
+
+    def map(
+        self,
+        function: Callable[[Any], Any],
+        schema: str,
+        *,
+        batches: bool = False,
+        on_error: str | SinkOptions = "fail",
+        name: str | None = None,
+    ) -> Self:
+        """A new row for each row, by a Python function: `map(lambda row: {"n": row.a + 1}, schema="n BIGINT")`.
+
+        `batches`: the function takes and gives Arrow batches. `on_error`: "fail", "skip", or a sink for dead letters.
+        """
+        return self._called("map", function, schema, batches, on_error, name)
+
+    def flat_map(
+        self,
+        function: Callable[[Any], Any],
+        schema: str,
+        *,
+        on_error: str | SinkOptions = "fail",
+        name: str | None = None,
+    ) -> Self:
+        """Any number of rows for each row: the function yields them, or gives a list."""
+        return self._called("flat_map", function, schema, False, on_error, name)
+
+    def filter(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        batches: bool = False,
+        on_error: str | SinkOptions = "fail",
+        name: str | None = None,
+    ) -> Self:
+        """The rows for which a Python function says True."""
+        return self._called("filter", function, None, batches, on_error, name)
+
+    def _called(
+        self,
+        kind: Literal["map", "flat_map", "filter"],
+        function: Callable[[Any], Any],
+        schema: str | None,
+        batches: bool,
+        on_error: str | SinkOptions,
+        name: str | None,
+    ) -> Self:
+        step = Step(name or kind, here())
+        policy, sink = python.error_policy(on_error, step)
+        call = python.call(self._node, kind, self._job._codes.code(function), schema, batches, policy, name, step)
+        if sink is not None:
+            self._job._add(build.sink(python.failed(call), sink, None, f"{sink.label}_of_{call.name}"))
+        return self._same(python.called(call))
 
     def group_by(self, *columns: str, **named: str) -> GroupedTable:
         keys = build.group(self._node, columns, named, Step("group_by", here()))
@@ -185,6 +241,14 @@ class Stream(Relation):
 class Table(Relation):
     """A relation that changes: rows are added and taken back."""
 
+    def key_by(self, *columns: str, **named: str) -> NoReturn:
+        """A table cannot be processed row by row: what of a row that is taken back?"""
+        raise Step("key_by", here()).error(
+            "MS-PROCESS-006",
+            "is to process a table, whose rows change, with Python code.",
+            hint="process the streams that the table is made from",
+        )
+
     @property
     def key(self) -> tuple[str, ...] | None:
         return self._node.key
@@ -295,3 +359,47 @@ class WindowedTable(Table):
 
 class KeyedStream(GroupedTable):
     """A stream by key."""
+
+    def process(
+        self, process: type[Process] | Process, *, on_error: str | SinkOptions = "fail", name: str | None = None
+    ) -> Processed:
+        """Python code with state, for the rows of each key: `likes.key_by("pair").process(Matcher)`."""
+        kind = process if isinstance(process, type) else type(process)
+        step = Step(name or (kind.__name__ if issubclass(kind, Process) else "process"), here())
+        policy, sink = python.error_policy(on_error, step)
+        node = python.process(self._node, self._keys, described(process, self._job._codes, step), policy, name, step)
+        if sink is not None:
+            letters = python.output(node, len(node.schemas) - 1)
+            self._job._add(build.sink(letters, sink, None, f"{sink.label}_of_{node.name}"))
+        return Processed(self._job, python.output(node, 0))
+
+
+class Processed(Stream):
+    """What a process yields; `output` has its further outputs."""
+
+    def output(self, name: str) -> Stream:
+        """One of the process's further outputs: `alerts = matches.output("alerts")`."""
+        process = self._process("output")
+        names = [other for other, _ in process.run.outputs]
+        if not name or name not in names:
+            raise Step(process.name, here()).error(
+                "MS-PROCESS-010",
+                f"has no output {name!r}.",
+                found="outputs: " + (", ".join(other for other in names if other) or "none but the main one"),
+                hint=did_you_mean(name, names),
+            )
+        return Stream(self._job, python.output(process, names.index(name)))
+
+    def named(self, name: str) -> Self:
+        """Names the process, under which its state is found again."""
+        given = super().named(name)._node.given
+        return self._same(python.output(replace(self._process("named"), given=given), 0))
+
+    def _process(self, call: str) -> python.Process:
+        chosen = self._node.inputs[0]
+        found = chosen.inputs[0] if chosen.inputs else None
+        if not isinstance(self._node, python.Output) or not isinstance(found, python.Process):
+            raise Step(call, here()).error(
+                "MS-PROCESS-010", "does not follow process() at once.", hint="call it right after process()"
+            )
+        return found

@@ -33,6 +33,7 @@ from millstream.plan.operators import (
     Sessions,
     Top,
 )
+from millstream.plan.python import Call, Chosen, Output, Process
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
@@ -41,7 +42,7 @@ def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:
 
 
 def branch(node: Node, first: str, rest: str, notes: dict[Node, str], shown: set[Node]) -> list[str]:
-    if isinstance(node, Declared | Keep):
+    if isinstance(node, Declared | Keep | Chosen):
         return branch(node.inputs[0], first, rest, notes, shown)
     again = node in shown
     note = notes.get(node, "")
@@ -69,6 +70,12 @@ def describe(node: Node) -> str:
             return "records that cannot be read"
         case Alias():
             return f"as {node.alias}"
+        case Call():
+            return f"{node.kind} {node.code.text}: python{failing(node.on_error)}"
+        case Process():
+            return process(node)
+        case Output():
+            return "gives " + ", ".join(part.name for part in node.exprs)
         case Project():
             return "select " + ", ".join(assigned(part.name, part.expr.shown) for part in node.exprs)
         case Filter():
@@ -154,6 +161,16 @@ def enriched(node: Enrich) -> str:
         time, since = node.pairing.carried[0][node.as_of], node.pairing.carried[1][node.since]
         when = f"as of {time} by {since}, state until it is past"
     return f"enrich {node.name}: on {on}{asked}; {when}; {'left' if node.outer else 'inner'}, append"
+
+
+def process(node: Process) -> str:
+    keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys)
+    states = "; state " + ", ".join(var.shown for var in node.run.states) if node.run.states else ""
+    return f"process {node.name}: {node.run.label} by {keys}{states}; python{failing(node.on_error)}"
+
+
+def failing(on_error: str) -> str:
+    return {"fail": "", "skip": ", skips rows that fail", "dead_letter": ", dead letters for rows that fail"}[on_error]
 
 
 def by(node: Sink) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Union
 from millstream.plan.operators import Aggregate, Enrich, Expire
+from millstream.plan.python import Process
 from millstream.planner.dataflow import Dataflow
 from millstream.planner.rules import apply_rules
 
@@ -74,6 +75,11 @@ class JobPlan:
         """How long after a row's time its last window is closed."""
         ends = [op.closing for stage in self.stages for op in stage.operators if isinstance(op, Aggregate | Expire)]
         return max((end.length_ms + end.allowed_ms for end in ends if end is not None), default=0)
+
+    @property
+    def clocked(self) -> bool:
+        """Whether something waits for the clock: then epochs must go by when no rows come."""
+        return any(isinstance(node, Process) and node.run.clocks for node in walk(self.flow))
 
     def upserted(self, operator: Operator) -> bool:
         """Whether all that reads an operator upserts by its key: then an update need not take the old row back."""

@@ -11,10 +11,20 @@ from millstream.spark.launch import LOG
 
 OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
 STEP = re.compile(r'(?:step|source|sink) "([^"]+)"')
-TRANSIENT = {"MS-RUN-004", "MS-RUN-005", "MS-SINK-005", "MS-POSTGRES-001", "MS-KAFKA-003", "MS-KAFKA-005"}
+TRANSIENT = {
+    "MS-RUN-004",
+    "MS-RUN-005",
+    "MS-SINK-005",
+    "MS-POSTGRES-001",
+    "MS-KAFKA-003",
+    "MS-KAFKA-005",
+    "MS-PROCESS-105",
+}
 """Spark failed for a reason of its own, a disk is full, a committed epoch could not be published, a
-database or Kafka does not answer."""
+database or Kafka does not answer, a Python process was killed."""
 UNREAD = re.compile(r"while reading file (\S+)")
+SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
+"""What Spark adds to a message."""
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
 
 
@@ -25,7 +35,8 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
     text = str(error)
     ours = OURS.search(text)
     if ours is not None:
-        found = MillstreamError(ours.group(1), ours.group(2).strip(), at=place(ours.group(2), plan))
+        said = SPARKS.sub("", ours.group(2)).strip()
+        found = MillstreamError(ours.group(1), said, at=place(said, plan))
     elif FULL.search(text):
         found = MillstreamError(
             "MS-RUN-005",

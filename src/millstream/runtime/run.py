@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from millstream.errors import MillstreamError
 from millstream.plan.connectors import Jars, NeedsJars
 from millstream.plan.modes import Batch, Mode, RealTime
-from millstream.plan.node import Stateful
+from millstream.plan.node import Stateful, walk
+from millstream.plan.python import Call, Process
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, stage
@@ -125,9 +126,15 @@ class Run:
         return Progress.read(read, self._query.held_back_by())
 
     def skipped(self) -> dict[str, int]:
-        """For each source that skips records it cannot read, how many they were so far."""
+        """For each source that skips records it cannot read, and each step that skips rows on which its Python code
+        fails, how many they were so far."""
+        if self._query is None:
+            return {}
         sources = [source.name for source in self._plan.sources if source.options.on_error == "skip"]
-        return {name: self._query.skipped(name) for name in sources} if self._query else {}
+        code = [node for node in walk(self._plan.flow) if isinstance(node, Call | Process)]
+        steps = [node.name for node in code if node.on_error == "skip"]
+        unread = {name: self._query.skipped(name) for name in sources}
+        return unread | {name: self._query.failed(name) for name in steps}
 
     def late(self) -> dict[str, int]:
         """For each step that drops late rows, how many came too late so far."""

@@ -13,6 +13,7 @@ from millstream.plan.connectors import KeepsSecrets, StagedSink, TellsProgress
 from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.plan.nodes import Sink
 from millstream.planner.stages import JobPlan
+from millstream.spark.lower.call import SKIPPED
 from millstream.spark.lower.job import Lowered
 from millstream.spark.lower.sink import columns
 
@@ -55,6 +56,12 @@ class Query:
     def skipped(self, source: str) -> int:
         jvm: Any = self._spark._jvm
         return int(jvm.millstream.decode.Decode.skipped(source))
+
+    def failed(self, step: str) -> int:
+        """How many rows a step skipped because its Python code failed on them."""
+        jvm: Any = self._spark._jvm
+        called = SKIPPED[step].value if step in SKIPPED else 0
+        return called + int(jvm.millstream.python.Skipped.count(step))
 
     def late(self, operator: str) -> int:
         jvm: Any = self._spark._jvm

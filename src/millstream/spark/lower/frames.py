@@ -7,6 +7,8 @@ from pyspark.sql import DataFrame
 from millstream.plan.expressions import field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Versions
+from millstream.plan.python import Call
+from millstream.spark.lower.call import argument, registered
 
 OP = "CASE WHEN `_w` > 0 THEN 'insert' ELSE 'delete' END"
 """What a weight does to a row."""
@@ -30,6 +32,10 @@ def step(frame: DataFrame, node: Node) -> DataFrame:
             return frame.selectExpr("*", f"explode({node.array.sql}) AS {field(node.element)}")
         case Changes():
             return frame.selectExpr("abs(`_w`) AS `_w`", f"{OP} AS {field(node.op)}", *map(field, node.input.carries))
+        case Call():
+            calls = f"{registered(node, frame.sparkSession)}(array({argument(node, None)})) AS `_calls`"
+            kept = [*hidden(frame), *(field(name) for name in node.input.carries)]
+            return frame.selectExpr(*kept, calls).selectExpr(*kept, "explode(`_calls`) AS `_called`")
         case Keep():
             return frame.selectExpr(*hidden(frame), *(field(name) for name in node.carries))
         case Versions():

@@ -6,6 +6,7 @@ from typing import Any
 
 from millstream.plan.node import Node
 from millstream.plan.operators import Aggregate, Collapse, Dedup, Enrich, Expire, Join, LateRows, Latest, Sessions, Top
+from millstream.plan.python import Process
 from millstream.planner.stages import Pass
 from millstream.spark.lower.aggregate import AGGREGATE
 from millstream.spark.lower.collapse import COLLAPSE
@@ -17,6 +18,7 @@ from millstream.spark.lower.late_rows import LATE_ROWS
 from millstream.spark.lower.latest import LATEST
 from millstream.spark.lower.passing import PASS
 from millstream.spark.lower.ports import Lowering
+from millstream.spark.lower.process import PROCESS
 from millstream.spark.lower.sessions import SESSIONS
 from millstream.spark.lower.top import TOP
 
@@ -32,4 +34,5 @@ LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Pass: PASS,
     Sessions: SESSIONS,
     Top: TOP,
+    Process: PROCESS,
 }

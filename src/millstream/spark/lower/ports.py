@@ -53,6 +53,10 @@ class Lowering(Generic[N]):
     """What the kernel is told."""
     batch: Callable[[N, Frames], DataFrame]
     """The same as plain SQL over all rows, without weights: the judge of the streaming side."""
+    unsaved: Callable[[N, Frames], dict[str, object]] = lambda node, rows: {}
+    """What the kernel is told besides, on which saved state does not depend."""
+    gathers: bool = False
+    """Whether the kernel gathers rows of many keys, and must be told when the input ends."""
 
 
 def plain(node: Node, rows: DataFrame) -> DataFrame:

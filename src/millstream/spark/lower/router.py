@@ -18,6 +18,8 @@ from pyspark.sql.types import DataType
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Versions
+from millstream.plan.python import Call
+from millstream.spark.lower.call import argument, registered
 from millstream.spark.lower.frames import OP, hidden, steps, version_fields
 from millstream.spark.lower.ports import Unpacked
 from millstream.spark.lower.types import cast
@@ -99,6 +101,9 @@ class FanOut:
                 continue
             path = (*path, node)
             before = at
+            if isinstance(node, Call):
+                at = self.call(path, node, *before)
+                continue
             at = self.column(path, lambda node=node, before=before: self.step(node, *before))  # type: ignore[misc]
         return at
 
@@ -121,6 +126,19 @@ class FanOut:
         conditions = [f"`_op` = {lane.tag}"] if lane.tag is not None else []
         conditions += [f"({lane.unpacked.condition})"] if lane.unpacked.condition else []
         return f"CASE WHEN {' AND '.join(conditions)} THEN {struct} END" if conditions else struct
+
+    def call(self, path: tuple[object, ...], node: Call, name: str, many: bool) -> tuple[str, bool]:
+        """A user's function is called once, for all rows of a column; its results are put beside their rows."""
+        rows = f"transform(`{name}`, `_r` -> {argument(node, '_r')})"
+        if not many:
+            rows = f"CASE WHEN `{name}` IS NOT NULL THEN array({argument(node, name)}) END"
+        calls, _ = self.column(
+            (*path, "called"), lambda: (f"{registered(node, self.frame.sparkSession)}({rows})", True)
+        )
+        row = f"`{name}`[`_c`.`i`]" if many else f"`{name}`"
+        kept = [(part, f"{row}.{field(part)}") for part in ("_w", *node.input.carries)]
+        element = named_struct([*kept, ("_called", "`_c`")])
+        return self.column(path, lambda: (f"transform(coalesce(`{calls}`, array()), `_c` -> {element})", True))
 
     def step(self, node: Node, name: str, many: bool) -> tuple[str, bool]:
         if many:

@@ -8,10 +8,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from millstream.errors import MillstreamError
 from millstream.plan.connectors import Reader, record_columns
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Source
+from millstream.spark.lower.types import schema_of
 
 RECORD = ("key", "value", "partition", "offset", "timestamp")
 LINE = (
@@ -125,11 +125,5 @@ def decoded(source: Source, records: DataFrame, reader: Reader, spark: SparkSess
 
 
 def spark_schema(source: Source, spark: SparkSession) -> StructType:
-    fields = [part for part in source.schema if part.name != source.arrival]
-    ddl = ", ".join(f"{field(part.name)} {part.type}" for part in fields)
-    try:
-        return StructType.fromDDL(ddl)
-    except Exception as error:
-        raise MillstreamError(
-            "MS-SOURCE-001", f'step "{source.name}" has a schema that Spark cannot read: {ddl}.', at=source.at
-        ) from error
+    fields = tuple(part for part in source.schema if part.name != source.arrival)
+    return schema_of(fields, source.name, source.at, "MS-SOURCE-001")

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, IntegerType, LongType, StructField, StructType
 
+from millstream.plan.expressions import field
 from millstream.planner.stages import JobPlan, Operator, Port, Producer, Route, Stage
 from millstream.spark.lower.operators import LOWERINGS
 from millstream.spark.lower.ports import Frames, Shape, Unpacked
 from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
-from millstream.spark.lower.types import as_key, sql_type, untimed
+from millstream.spark.lower.types import as_key, cast, sql_type, untimed
 from millstream.spark.lower.unions import lanes
 
 
@@ -30,7 +31,15 @@ class Output:
         return Lane(tag, unpacked, route_.steps)
 
 
-def lower_stage(plan: JobPlan, stage: Stage, upstream: list[Output], spark: SparkSession, combine: bool) -> Output:
+def lower_stage(
+    plan: JobPlan,
+    stage: Stage,
+    upstream: list[Output],
+    spark: SparkSession,
+    combine: bool,
+    ticks: DataFrame | None = None,
+) -> Output:
+    """`ticks`: a source that has something new every second, so that epochs go by when no rows come."""
     shapes = Shapes(stage, upstream)
     layout = Layout(stage, shapes)
     routed: DataFrame | None = None
@@ -40,6 +49,8 @@ def lower_stage(plan: JobPlan, stage: Stage, upstream: list[Output], spark: Spar
             part = route(output.frame, own)
             routed = part if routed is None else routed.unionByName(part)
     assert routed is not None
+    if ticks is not None:
+        routed = routed.unionByName(layout.nothing(ticks))
     specs = [{**part, "upserts": plan.upserted(op)} for op, part in layout.spec()]
     frame = host(routed, specs, spark, combine, plan.timed)
     several = len(stage.operators) > 1
@@ -86,6 +97,9 @@ class Shapes:
     def spec(self, operator: Operator) -> dict[str, object]:
         return LOWERINGS[type(operator)].spec(operator, self.frames(operator))
 
+    def unsaved(self, operator: Operator) -> dict[str, object]:
+        return LOWERINGS[type(operator)].unsaved(operator, self.frames(operator))
+
 
 class Layout:
     """The columns of the rows that enter a stage: tag, key slots, port, weight, payloads. See Layout.java."""
@@ -96,6 +110,10 @@ class Layout:
         self.ports = list(shapes.ports)
         self.slots: list[DataType] = []
         self.places = {operator: self.place(shapes.ports[Port(operator)]) for operator in stage.operators}
+        self.gathers = any(LOWERINGS[type(operator)].gathers for operator in stage.operators)
+        if self.gathers:
+            # For the number in a task's last row; see Last.java.
+            self.slots.append(IntegerType())
 
     def place(self, shape: Shape) -> list[int]:
         """A slot for each key column; operators share slots of the same type."""
@@ -110,7 +128,7 @@ class Layout:
 
     @property
     def tagged(self) -> bool:
-        return len(self.stage.operators) > 1
+        return len(self.stage.operators) > 1 or self.gathers
 
     def lane(self, route_: Route) -> Lane:
         assert isinstance(route_.to, Port)
@@ -135,6 +153,13 @@ class Layout:
             weight,
             *payloads,
         ]
+
+    def nothing(self, ticks: DataFrame) -> DataFrame:
+        """No rows, of a source that Spark must read nevertheless."""
+        cells = self.cells(self.ports[0])
+        return ticks.where("value < 0").selectExpr(
+            *(f"{cast('NULL', cell.type)} AS {field(cell.name)}" for cell in cells)
+        )
 
     def payload(self, column: Port, port: Port) -> str:
         return named_struct(self.shapes.ports[port].payload) if column == port else "NULL"
@@ -161,6 +186,7 @@ class Layout:
                     "port": self.ports.index(Port(operator)),
                     "keys": [first + slot for slot in self.places[operator]],
                     **self.shapes.spec(operator),
+                    **self.shapes.unsaved(operator),
                 },
             )
             for operator in self.stage.operators

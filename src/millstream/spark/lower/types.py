@@ -20,10 +20,21 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from millstream.errors import Location, MillstreamError
+from millstream.plan.connectors import FieldType
 from millstream.plan.expressions import field
 
 WHOLE = (ByteType, ShortType, IntegerType, LongType)
 FLOATING = (FloatType, DoubleType)
+
+
+def schema_of(fields: Sequence[FieldType], step: str, at: Location | None, code: str = "MS-PROCESS-002") -> StructType:
+    """Declared columns as Spark knows them."""
+    ddl = ", ".join(f"{field(part.name)} {part.type}" for part in fields)
+    try:
+        return StructType.fromDDL(ddl) if fields else StructType([])
+    except Exception as error:
+        raise MillstreamError(code, f'step "{step}" has a schema that Spark cannot read: {ddl}.', at=at) from error
 
 
 def types_of(frame: DataFrame, expressions: Sequence[str]) -> list[DataType]:

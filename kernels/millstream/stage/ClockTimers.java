@@ -1,0 +1,78 @@
+package millstream.stage;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.timers.TimerStateImpl;
+import org.apache.spark.sql.execution.streaming.state.StateStore;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TimeMode;
+import scala.Option;
+import scala.Tuple2;
+
+/**
+ * Timers by the clock, beside those by event time.
+ *
+ * <p>Spark lets a processor have timers of one kind only, and with timers by the clock it never ends a run that is to
+ * stop when it has caught up. These are kept in the same store, in the same form.
+ */
+final class ClockTimers {
+  private final TimerStateImpl timers;
+
+  private ClockTimers(TimerStateImpl timers) {
+    this.timers = timers;
+  }
+
+  /** NULL where there is no store: while the query is planned. */
+  static ClockTimers of(StatefulProcessorHandle handle) {
+    if (!(handle instanceof StatefulProcessorHandleImpl opened)) {
+      return null;
+    }
+    @SuppressWarnings("unchecked")
+    ExpressionEncoder<Object> keys = (ExpressionEncoder<Object>) field(opened, "keyEncoder");
+    return new ClockTimers(new TimerStateImpl((StateStore) field(opened, "store"), TimeMode.ProcessingTime(), keys));
+  }
+
+  private static Object field(StatefulProcessorHandleImpl handle, String name) {
+    try {
+      Field field = StatefulProcessorHandleImpl.class.getDeclaredField(name);
+      field.setAccessible(true);
+      return field.get(handle);
+    } catch (ReflectiveOperationException error) {
+      throw new IllegalStateException("this version of Spark keeps its " + name + " elsewhere", error);
+    }
+  }
+
+  /** For the key that is set. */
+  void set(long at) {
+    timers.registerTimer(at);
+  }
+
+  void delete(long at) {
+    timers.deleteTimer(at);
+  }
+
+  /** The timers of an operator that have come, in order. */
+  List<Due> due(Layout layout, int operator, long now) {
+    return due(timers.getExpiredTimers(now, Option.empty()), layout, operator);
+  }
+
+  static List<Due> due(
+      scala.collection.Iterator<Tuple2<Object, Object>> timers, Layout layout, int operator) {
+    List<Due> found = new ArrayList<>();
+    while (timers.hasNext()) {
+      Tuple2<Object, Object> timer = timers.next();
+      InternalRow key = (InternalRow) timer._1();
+      if (layout.operator(key) == operator) {
+        found.add(new Due(key.copy(), (Long) timer._2()));
+      }
+    }
+    return found;
+  }
+
+  /** A timer that has come. */
+  record Due(InternalRow key, long at) {}
+}

@@ -1,0 +1,147 @@
+"""Python code with state: what users subclass, and how it becomes a step of the plan."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, ClassVar, Protocol
+
+from millstream.api.state import State
+from millstream.plan import python
+from millstream.plan.errors import Step
+from millstream.plan.python import StateVar
+
+
+class Surroundings(Protocol):
+    """What a process is told of, and can ask for, while it runs."""
+
+    watermark: datetime | None
+    now: datetime
+
+    def set_timer(self, at: datetime) -> None: ...
+
+    def delete_timer(self, at: datetime) -> None: ...
+
+    def set_processing_timer(self, at: datetime) -> None: ...
+
+    def delete_processing_timer(self, at: datetime) -> None: ...
+
+
+class Process:
+    """Code that sees the rows of each key one by one, with state of its own per key.
+
+    class Matcher(ms.Process):
+        output = "liker STRING, liked STRING"
+        seen = ms.MapState("STRING", "TIMESTAMP", ttl="30 days")
+
+        def on_row(self, key, row):
+            yield {"liker": row.liker, "liked": row.liked}
+    """
+
+    output: ClassVar[str] = ""
+    """The columns of the rows that it yields."""
+    outputs: ClassVar[dict[str, str]] = {}
+    """Further outputs by name, with their columns: `yield self.out("alerts", who=…)`."""
+    around: Surroundings | None = None
+
+    def on_row(self, key: Any, row: Any) -> Iterable[Any] | None:
+        """Called for every row of a key. Yields rows: dicts by column, or tuples in the columns' order."""
+        raise NotImplementedError
+
+    def out(self, name: str, /, **columns: Any) -> Output:
+        """A row of a further output, to be yielded."""
+        return Output(name, columns)
+
+    def set_timer(self, at: datetime) -> None:
+        """Asks for `on_timer(key, at)` when event time has come so far; a time that has passed: as soon as may be."""
+        self._around.set_timer(at)
+
+    def delete_timer(self, at: datetime) -> None:
+        self._around.delete_timer(at)
+
+    def set_processing_timer(self, at: datetime) -> None:
+        """Asks for `on_processing_timer(key, at)` when the clock has come so far. Batch mode does not wait for it."""
+        self._around.set_processing_timer(at)
+
+    def delete_processing_timer(self, at: datetime) -> None:
+        self._around.delete_processing_timer(at)
+
+    @property
+    def watermark(self) -> datetime | None:
+        """How far event time has come; None: not known yet."""
+        return self._around.watermark
+
+    @property
+    def now(self) -> datetime:
+        """The time on the clock when the epoch began: the same again if the epoch is repeated."""
+        return self._around.now
+
+    @property
+    def _around(self) -> Surroundings:
+        if self.around is None:
+            raise RuntimeError("this can only be used in on_row and on_timer")
+        return self.around
+
+
+class Output(tuple[str, dict[str, Any]]):
+    """A row for a further output."""
+
+    is_output = True
+
+    def __new__(cls, name: str, columns: dict[str, Any]) -> Output:
+        return super().__new__(cls, (name, columns))
+
+
+CALLBACKS = {
+    "on_row": "on_row(self, key, row)",
+    "on_timer": "on_timer(self, key, at)",
+    "on_processing_timer": "on_processing_timer(self, key, at)",
+}
+
+
+def described(process: object, codes: python.Codes, step: Step) -> python.ProcessCode:
+    """What the plan must know of a process; refused where it cannot work."""
+    kind = process if isinstance(process, type) else type(process)
+    if not issubclass(kind, Process):
+        raise step.error(
+            "MS-PROCESS-001",
+            f"was given {python.named(process)}, which is no process.",
+            hint="give it a class: class Matcher(ms.Process): …",
+        )
+    if kind.on_row is Process.on_row:
+        raise step.error("MS-PROCESS-003", f"runs {kind.__name__}, which has no on_row.", hint=CALLBACKS["on_row"])
+    for name, wanted in CALLBACKS.items():
+        check_callback(kind, name, wanted, step)
+    outputs = {"": kind.output, **kind.outputs}
+    return python.ProcessCode(
+        codes.code(process),
+        kind.__name__,
+        python.outputs(outputs, kind.__name__, step),
+        tuple(python.state(var, step) for var in states(kind)),
+        hasattr(kind, "on_timer"),
+        hasattr(kind, "on_processing_timer"),
+    )
+
+
+def check_callback(kind: type, name: str, wanted: str, step: Step) -> None:
+    found = getattr(kind, name, None)
+    if found is None:
+        return
+    try:
+        inspect.signature(found).bind(None, None, None)
+    except TypeError:
+        given = f"{name}{inspect.signature(found)}"
+        raise step.error(
+            "MS-PROCESS-003", f"runs {kind.__name__}.{name}, which cannot be called so.", given, wanted
+        ) from None
+
+
+def states(kind: type) -> list[StateVar]:
+    """The state that a class and those that it is made from declare, in order."""
+    found: dict[str, StateVar] = {}
+    for part in reversed(kind.__mro__):
+        for name, var in vars(part).items():
+            if isinstance(var, State):
+                found[name] = StateVar(name, var.kind, var.type, var.key_type, var.ttl_ms)
+    return list(found.values())

@@ -1,0 +1,146 @@
+"""What a process keeps for each key: a value, a list, a map. Declared as attributes of its class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+from millstream.plan.modes import milliseconds
+
+
+class Store(Protocol):
+    """Where the items of the current key are; set while a process runs."""
+
+    def get(self, key: Any) -> Any:
+        """The item under a key, or None; of a value, the value, under the key None."""
+
+    def put(self, key: Any, value: Any) -> None: ...
+
+    def remove(self, key: Any) -> None: ...
+
+    def items(self) -> list[tuple[Any, Any]]: ...
+
+    def clear(self) -> None: ...
+
+
+class State:
+    """Something that is kept per key. `ttl`: how long after it was last written an item is there to be read."""
+
+    kind = ""
+
+    def __init__(self, type: str, *, ttl: str | None = None) -> None:
+        self.type = type
+        self.key_type: str | None = None
+        self.ttl_ms = milliseconds(ttl) if ttl is not None else None
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            raise RuntimeError("state can only be used in on_row, on_timer and on_processing_timer")
+        return self._store
+
+    def clear(self) -> None:
+        """Forgets all of it."""
+        self.store.clear()
+
+
+class ValueState(State):
+    """One value per key: `count = ms.ValueState("BIGINT")`."""
+
+    kind = "value"
+
+    def get(self, default: Any = None) -> Any:
+        found = self.store.get(None)
+        return default if found is None else found
+
+    def set(self, value: Any) -> None:
+        self.store.put(None, value)
+
+    def exists(self) -> bool:
+        return self.store.get(None) is not None
+
+
+class ListState(State):
+    """A list per key: `recent = ms.ListState("STRING")`."""
+
+    kind = "list"
+
+    def get(self) -> list[Any]:
+        return [value for _, value in self.store.items()]
+
+    def append(self, value: Any) -> None:
+        self.store.put(None, value)
+
+    def extend(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self.store.put(None, value)
+
+    def set(self, values: Iterable[Any]) -> None:
+        """In place of what was there."""
+        new = list(values)
+        self.store.clear()
+        self.extend(new)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.get())
+
+    def __len__(self) -> int:
+        return len(self.store.items())
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+
+class MapState(State):
+    """A map per key: `seen = ms.MapState("STRING", "TIMESTAMP", ttl="30 days")`."""
+
+    kind = "map"
+
+    def __init__(self, key_type: str, type: str, *, ttl: str | None = None) -> None:
+        super().__init__(type, ttl=ttl)
+        self.key_type = key_type
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        found = self.store.get(key)
+        return default if found is None else found
+
+    def put(self, key: Any, value: Any) -> None:
+        self.store.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        """Nothing happens if it is not there."""
+        self.store.remove(key)
+
+    def items(self) -> list[tuple[Any, Any]]:
+        return self.store.items()
+
+    def keys(self) -> list[Any]:
+        return [key for key, _ in self.store.items()]
+
+    def values(self) -> list[Any]:
+        return [value for _, value in self.store.items()]
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self.store.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.store.put(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self.store.remove(key)
+
+    def __contains__(self, key: Any) -> bool:
+        return self.store.get(key) is not None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.store.items())
+
+    def __bool__(self) -> bool:
+        return len(self) > 0

@@ -1,0 +1,127 @@
+"""A user's process: whole rows as payload, and what the kernel and the Python that it starts must know."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import arrow_udf, expr
+from pyspark.sql.types import ArrayType, StructType
+
+from millstream.errors import MillstreamError
+from millstream.plan.expressions import field
+from millstream.plan.python import Process, StateVar
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, whole_row
+from millstream.spark.lower.types import schema_of, types_of
+from millstream.spark.python.ship import ship
+from millstream.spark.python.spec import ProcessSpec, Variable
+from millstream.spark.python.whole import Whole
+
+BY_TIME = "(a, b) -> CASE WHEN a.time < b.time THEN -1 WHEN a.time > b.time THEN 1 ELSE 0 END"
+
+
+def shapes(node: Process, rows: Frames) -> tuple[Shape, ...]:
+    keys = tuple(part.expr.sql for part in node.keys)
+    payload = tuple((name, field(name)) for name in node.input.carries)
+    types = types_of(rows[0], [*keys, *(sql for _, sql in payload)])
+    return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :])),)
+
+
+def unpack(node: Process, rows: Frames, struct: str) -> Unpacked:
+    return whole_row(node, struct)
+
+
+def spec(node: Process, rows: Frames) -> dict[str, object]:
+    """The state alone: code and outputs may change."""
+    told = process_spec(node)
+    state = {
+        "values": json.loads(told.values.json()),
+        "lists": [{"name": var.name, "item": json.loads(var.item.json())} for var in told.of_kind("list")],
+        "maps": [
+            {
+                "name": var.name,
+                "key": json.loads(StructType(var.entry.fields[:1]).json()),
+                "value": json.loads(var.item.json()),
+            }
+            for var in told.of_kind("map")
+        ],
+    }
+    # State that expires by the clock is forgotten by a timer, too.
+    clocked = node.run.clocks or (told.time is None and any(var.ttl_ms for var in told.variables))
+    return {"kind": "process", "state": state, "clocked": clocked}
+
+
+def unsaved(node: Process, rows: Frames) -> dict[str, object]:
+    told = process_spec(node)
+    return {
+        "output": json.loads(told.output.json()),
+        "command": base64.b64encode(pickle.dumps(told)).decode(),
+        "place": place(rows[0].sparkSession),
+    }
+
+
+def place(spark: SparkSession) -> dict[str, object]:
+    """The Python that Spark's own Python code runs in."""
+    context = spark.sparkContext
+    return {"python": context.pythonExec, "environment": {**context.environment, "SPARK_REUSE_WORKER": "1"}}
+
+
+def process_spec(node: Process) -> ProcessSpec:
+    names = [name for name, _ in node.run.outputs]
+    schemas = [schema_of(schema, node.name, node.at).json() for schema in node.schemas]
+    columns = node.input.columns
+    time = next((i for i, column in enumerate(columns) if column.field == node.input.event_time), None)
+    return ProcessSpec(
+        node.name,
+        tuple(part.name for part in node.keys),
+        tuple(column.name for column in columns),
+        time,
+        tuple(zip([*names, "_errors"], schemas, strict=True)),
+        tuple(variable(var, node) for var in node.run.states),
+        node.on_error,
+        ship(node.run.code.object, node.name, node.at),
+    )
+
+
+def variable(var: StateVar, node: Process) -> Variable:
+    return Variable(
+        var.name,
+        var.kind,
+        spark_type(var.type, var, node),
+        spark_type(var.key, var, node) if var.key else None,
+        var.ttl_ms,
+    )
+
+
+def spark_type(text: str, var: StateVar, node: Process) -> str:
+    try:
+        found: str = StructType.fromDDL(f"x {text}").fields[0].dataType.json()
+        return found
+    except Exception as error:
+        raise MillstreamError(
+            "MS-PROCESS-004", f'step "{node.name}" keeps {var.name} as {text}, which Spark does not know.', at=node.at
+        ) from error
+
+
+def batch(node: Process, rows: Frames) -> DataFrame:
+    """All rows of a key at once, in the order of their time, through the same code with state in plain dicts."""
+    whole = Whole(process_spec(node))
+    name = f"millstream_whole_{node.digest}"
+    function = arrow_udf(lambda groups: whole(groups), ArrayType(whole.spec.output)).asNondeterministic()
+    rows[0].sparkSession.udf.register(name, function)
+    fields = ", ".join(f"'{i}', {field(part)}" for i, part in enumerate(node.input.carries))
+    time = field(node.input.event_time) if node.input.event_time else "NULL"
+    keyed = rows[0].selectExpr(
+        *(f"{part.expr.sql} AS `k{i}`" for i, part in enumerate(node.keys)),
+        f"named_struct('time', CAST({time} AS TIMESTAMP), 'row', named_struct({fields})) AS `r`",
+    )
+    keys = [f"k{i}" for i in range(len(node.keys))]
+    grouped = keyed.groupBy(*keys).agg(expr(f"array_sort(collect_list(`r`), {BY_TIME})").alias("rows"))
+    key = ", ".join(f"'{part}', `{part}`" for part in keys)
+    called = grouped.selectExpr(f"{name}(named_struct('key', named_struct({key}), 'rows', `rows`)) AS `found`")
+    return called.selectExpr("inline(`found`)")
+
+
+PROCESS = Lowering(shapes, unpack, spec, batch, unsaved, gathers=True)

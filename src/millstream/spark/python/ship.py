@@ -1,0 +1,60 @@
+"""Sends users' Python objects to the processes that run them."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pyspark import cloudpickle
+
+from millstream.errors import Location, MillstreamError
+
+INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+OWN = str(Path(__file__).resolve().parents[2])
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """An object on its way, and the folders in which its modules may be found."""
+
+    data: bytes
+    path: tuple[str, ...]
+
+    def load(self) -> Any:
+        sys.path += [folder for folder in self.path if folder not in sys.path]
+        return pickle.loads(self.data)
+
+
+def ship(what: object, step: str, at: Location | None) -> Shipped:
+    """The user's own files go along; what is installed is looked up where the object arrives."""
+    by_value(what)
+    try:
+        return Shipped(cloudpickle.dumps(what), tuple(folder for folder in sys.path if folder))
+    except Exception as error:
+        raise MillstreamError(
+            "MS-PROCESS-009",
+            f'step "{step}" runs code that cannot be sent to Spark\'s processes.',
+            at=at,
+            found=f"{type(error).__name__}: {error}",
+            hint="make connections, locks and open files inside the code, where they are used",
+        ) from error
+
+
+def by_value(what: object) -> None:
+    module = inspect.getmodule(what if inspect.isroutine(what) or isinstance(what, type) else type(what))
+    if module is not None and module.__name__ != "__main__" and of_the_user(module):
+        cloudpickle.register_pickle_by_value(module)
+
+
+def of_the_user(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    if file is None or module.__name__ not in sys.modules:
+        return False
+    path = str(Path(file).resolve())
+    return not path.startswith((*INSTALLED, OWN))

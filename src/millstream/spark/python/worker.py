@@ -1,0 +1,113 @@
+"""The conversation with the kernel, for one task.
+
+kernel ─▶ what to run                       once
+       ─▶ clock, groups, rows               a load: keys with their state, and their rows
+       ◀─ a question about a large state    any number of times, each answered
+       ◀─ D and the number skipped, rows, changes of state
+       ─▶ nothing                           the end
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import traceback
+from typing import IO, Any
+
+import pyarrow as pa
+
+from millstream.spark.python.failures import UserError
+from millstream.spark.python.group import Ask
+from millstream.spark.python.rows import decoder, encode, from_stream, to_stream
+from millstream.spark.python.runner import Runner
+from millstream.spark.python.shapes import arrow
+from millstream.spark.python.spec import ProcessSpec
+
+FAILED = -1
+RUNNERS: dict[bytes, tuple[Runner, Line]] = {}
+"""What this process has run before: it may be asked again in the next epoch."""
+MOST = 16
+
+
+class Line:
+    """Messages: a length and so many bytes."""
+
+    def __init__(self) -> None:
+        self.infile: IO[bytes]
+        self.outfile: IO[bytes]
+
+    def read(self) -> bytes:
+        length = self.infile.read(4)
+        if len(length) < 4:
+            raise EOFError
+        return self.infile.read(struct.unpack("!i", length)[0])
+
+    def write(self, *messages: bytes) -> None:
+        for message in messages:
+            self.outfile.write(struct.pack("!i", len(message)))
+            self.outfile.write(message)
+        self.outfile.flush()
+
+    def fail(self, text: str) -> None:
+        self.outfile.write(struct.pack("!i", FAILED))
+        self.write(text.encode())
+
+
+def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
+    line = Line()
+    line.infile, line.outfile = infile, outfile
+    step = "?"
+    try:
+        try:
+            command = line.read()
+        except EOFError:
+            raise SystemExit(0) from None
+        spec: ProcessSpec = pickle.loads(command)
+        step = spec.step
+        work(prepared(command, spec, infile, outfile), line)
+    except UserError as error:
+        line.fail(str(error))
+        raise SystemExit(1) from error
+    except Exception as error:
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        line.fail(f'MS-PROCESS-104: step "{step}" cannot be run in Python: {told}\n{traceback.format_exc()}')
+        raise SystemExit(1) from error
+
+
+def prepared(command: bytes, spec: ProcessSpec, infile: IO[bytes], outfile: IO[bytes]) -> Runner:
+    if command not in RUNNERS:
+        while len(RUNNERS) >= MOST:
+            del RUNNERS[next(iter(RUNNERS))]
+        line = Line()
+        RUNNERS[command] = Runner(spec, asking(spec, line)), line
+    runner, line = RUNNERS[command]
+    line.infile, line.outfile = infile, outfile
+    return runner
+
+
+def work(runner: Runner, line: Line) -> None:
+    while clock := line.read():
+        watermark, now = struct.unpack("!qq", clock)
+        groups, rows = from_stream(line.read()), from_stream(line.read())
+        skipped, found, changed = runner.run(watermark, now, groups, rows)
+        line.write(b"D" + struct.pack("!q", skipped), found, changed)
+
+
+def asking(spec: ProcessSpec, line: Line) -> Ask:
+    maps = spec.of_kind("map")
+
+    def ask(kind: str, group: int, which: int, key: Any) -> list[Any]:
+        question = struct.pack("!cii", kind.encode(), group, which)
+        if kind == "G":
+            column = encode([key], arrow(maps[which].key_type))
+            question += to_stream([column], pa_schema(column))
+        line.write(question)
+        batch = from_stream(line.read())
+        columns = [decoder(part.type)(part) for part in batch.columns]
+        return list(zip(*columns, strict=True))
+
+    return ask
+
+
+def pa_schema(column: pa.Array) -> pa.Schema:
+    return pa.schema([pa.field("key", column.type)])

@@ -1,0 +1,155 @@
+"""Time is data: timers by event time, timers by the clock, state that expires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from process_bench import Bench, at
+
+import millstream as ms
+
+
+class Idle(ms.Process):
+    """Says when a key has been silent for a minute, and how many rows it had."""
+
+    output = "k STRING, n INT, at TIMESTAMP"
+    n = ms.ValueState("INT")
+    last = ms.ValueState("TIMESTAMP")
+
+    def on_row(self, key: str, row: Any) -> None:
+        self.n.set(self.n.get(0) + 1)
+        if self.last.exists():
+            self.delete_timer(self.last.get() + timedelta(minutes=1))
+        self.last.set(max(row.at, self.last.get(row.at)))
+        self.set_timer(self.last.get() + timedelta(minutes=1))
+
+    def on_timer(self, key: str, at: datetime) -> Iterator[Any]:
+        yield {"k": key, "n": self.n.get(), "at": at}
+        self.n.clear()
+        self.last.clear()
+
+
+def idle(rows: ms.Stream, bench: Bench) -> None:
+    rows.key_by("k").process(Idle, name="idle").to(bench.sink("out"))
+
+
+def test_a_timer_fires_when_the_watermark_passes(bench: Bench) -> None:
+    bench.feed(("a", 1, at(0)), ("a", 1, at(0, 30)), ("b", 1, at(1, 10)))
+    bench.run(idle)
+    assert bench.read() == [], "a's timer is at 1:30, the watermark at 1:10"
+    bench.feed(("b", 1, at(1, 31)))
+    bench.run(idle)
+    assert bench.read() == [{"k": "a", "n": 2, "at": at(1, 30)}], "also after a restart; the first timer was deleted"
+    bench.feed(("a", 1, at(2)), ("c", 1, at(9)))
+    bench.run(idle)
+    said = {(row["k"], row["n"], row["at"]) for row in bench.read()[1:]}
+    assert said == {("b", 2, at(2, 31)), ("a", 1, at(3))}, "state was cleared"
+
+
+def test_many_timers_in_one_epoch(bench: Bench) -> None:
+    bench.feed(*((f"k{i}", 1, at(0, i % 60)) for i in range(5000)))
+    bench.run(idle, epoch=10_000)
+    bench.feed(("end", 1, at(50)))
+    bench.run(idle)
+    assert sorted(row["k"] for row in bench.read()) == sorted(f"k{i}" for i in range(5000))
+    assert {row["n"] for row in bench.read()} == {1}
+
+
+def test_batch_fires_all_timers_in_order(bench: Bench) -> None:
+    bench.feed(("b", 1, at(1, 31)), ("a", 1, at(0, 30)), ("a", 1, at(0)), ("a", 1, at(5)))
+    bench.run(idle, ms.batch())
+    said = sorted((row["at"], row["k"], row["n"]) for row in bench.read())
+    assert said == [(at(1, 30), "a", 2), (at(2, 31), "b", 1), (at(6), "a", 1)]
+
+
+class Recent(ms.Process):
+    """What is still remembered when a row comes."""
+
+    output = "v INT, value INT, listed STRING, mapped STRING"
+    value = ms.ValueState("INT", ttl="1 minute")
+    items = ms.ListState("INT", ttl="1 minute")
+    entries = ms.MapState("INT", "INT", ttl="1 minute")
+
+    def on_row(self, key: str, row: Any) -> Iterator[Any]:
+        mapped = ",".join(str(v) for v in sorted(self.entries))
+        yield row.v, self.value.get(), ",".join(str(v) for v in self.items), mapped
+        if row.v % 2:
+            self.value.set(row.v)
+        self.items.append(row.v)
+        self.entries[row.v] = row.v
+
+
+def recent(rows: ms.Stream, bench: Bench) -> None:
+    rows.key_by("k").process(Recent, name="recent").to(bench.sink("out"))
+
+
+MINUTES = [(0, 1), (30, 2), (59, 3), (80, 4), (119, 5), (300, 6)]
+REMEMBERED = [
+    {"v": 1, "listed": "", "mapped": ""},
+    {"v": 2, "value": 1, "listed": "1", "mapped": "1"},
+    {"v": 3, "value": 1, "listed": "1,2", "mapped": "1,2"},
+    {"v": 4, "value": 3, "listed": "2,3", "mapped": "2,3"},
+    {"v": 5, "listed": "4", "mapped": "4"},
+    {"v": 6, "listed": "", "mapped": ""},
+]
+
+
+def test_state_expires_by_event_time(bench: Bench) -> None:
+    """One row per epoch, then all in one: the same is remembered."""
+    bench.feed(*(("a", v, at(*divmod(second, 60))) for second, v in MINUTES))
+    run = bench.run(recent)
+    assert bench.read() == REMEMBERED
+    bench.feed(("b", 1, at(20)), ("c", 1, at(40)))
+    run = bench.run(recent)
+    assert run.progress().state_rows > 0
+    bench.feed(("z", 1, at(59)))
+    run = bench.run(recent)
+    assert run.progress().state_rows <= 12, "what has expired is gone, also of keys that never came again"
+
+
+def test_state_expires_alike_within_an_epoch_and_in_batch(bench: Bench) -> None:
+    bench.feed(*(("a", v, at(*divmod(second, 60))) for second, v in MINUTES))
+    bench.run(recent, epoch=100)
+    assert bench.read() == REMEMBERED
+    bench.run(recent, ms.batch())
+    assert bench.read()[len(REMEMBERED) :] == REMEMBERED
+
+
+class Alarm(ms.Process):
+    """Rings a moment after a row, by the clock."""
+
+    output = "k STRING, late BOOLEAN"
+
+    def on_row(self, key: str, row: Any) -> None:
+        self.set_processing_timer(self.now + timedelta(milliseconds=300))
+        self.set_processing_timer(self.now + timedelta(hours=300))
+
+    def on_processing_timer(self, key: str, at: datetime) -> Iterator[Any]:
+        yield key, self.now < at
+
+
+def alarm(rows: ms.Stream, bench: Bench) -> None:
+    rows.key_by("k").process(Alarm, name="alarm").to(bench.sink("out"))
+
+
+def test_timers_by_the_clock_ring_when_no_rows_come(bench: Bench) -> None:
+    bench.feed(("a", 1, at(0)), ("b", 1, at(0)))
+    run = bench.job(alarm).start(ms.micro_batch("100 ms"), spark=bench.spark)
+    rung: list[Any] = []
+    for _ in range(300):
+        rung = bench.read()
+        if run.poll(0.2) or len(rung) == 2:
+            break
+    run.stop()
+    assert sorted(row["k"] for row in rung) == ["a", "b"]
+    assert not any(row["late"] for row in rung)
+
+
+def test_timers_by_the_clock_do_not_keep_a_run_from_ending(bench: Bench) -> None:
+    bench.feed(("a", 1, at(0)))
+    bench.run(alarm)
+    bench.run(alarm)
+    bench.run(alarm)
+    assert [row["k"] for row in bench.read()] == ["a"]

@@ -1,0 +1,116 @@
+"""Values on their way between Arrow and Python: what goes out comes back, and what does not fit is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from millstream.spark.python.canon import canon
+from millstream.spark.python.fits import fits
+from millstream.spark.python.rows import decoder, encode, row_class
+from millstream.spark.python.shapes import arrow
+
+POINT = StructType([StructField("x", IntegerType()), StructField("names", ArrayType(StringType()))])
+NOON = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
+CASES: list[tuple[DataType, list[Any]]] = [
+    (BooleanType(), [True, None, False]),
+    (ByteType(), [1, -128, 127]),
+    (IntegerType(), [1, None, -(2**31)]),
+    (LongType(), [2**63 - 1, 0]),
+    (DoubleType(), [1.5, None, float("inf")]),
+    (FloatType(), [0.5, -2.0]),
+    (DecimalType(8, 2), [Decimal("1.50"), None, Decimal("-999999.99")]),
+    (StringType(), ["a", None, "ü", ""]),
+    (BinaryType(), [b"a", None, b""]),
+    (DateType(), [date(2026, 1, 1), None]),
+    (TimestampType(), [NOON, None, datetime(1950, 1, 1, tzinfo=UTC)]),
+    (TimestampNTZType(), [NOON.replace(tzinfo=None), None]),
+    (ArrayType(IntegerType()), [[1, None], None, []]),
+    (ArrayType(ArrayType(TimestampType())), [[[NOON, None], None, []], None]),
+    (MapType(StringType(), IntegerType()), [{"a": 1, "b": None}, None, {}]),
+    (MapType(StringType(), POINT), [{"a": (1, ["n"])}, {"b": None}]),
+    (POINT, [(1, ["a", None]), None, (None, None)]),
+    (ArrayType(POINT), [[(1, []), None], None, []]),
+]
+
+
+@pytest.mark.parametrize(("type_", "values"), CASES, ids=[type_.simpleString() for type_, _ in CASES])
+def test_what_goes_out_comes_back(type_: DataType, values: list[Any]) -> None:
+    column = encode(values, arrow(type_))
+    column.validate(full=True)
+    assert column.type == arrow(type_)
+    assert decoder(column.type)(column) == values
+    # A slice, as Arrow hands them over, has an offset.
+    again = pa.concat_arrays([column, column]).slice(1, len(values))
+    assert decoder(column.type)(again) == [*values[1:], values[0]]
+    form = canon(type_) or (lambda value: value)
+    for value in values:
+        if value is not None:
+            assert fits(type_)(value)
+            assert form(value) == value
+
+
+WRONG: list[tuple[DataType, Any]] = [
+    (BooleanType(), 1),
+    (ByteType(), 128),
+    (IntegerType(), True),
+    (IntegerType(), 1.0),
+    (LongType(), 2**63),
+    (DoubleType(), "1.0"),
+    (DecimalType(4, 2), Decimal("123.00")),
+    (DecimalType(4, 2), Decimal("1.234")),
+    (DecimalType(4, 2), Decimal("NaN")),
+    (DecimalType(4, 2), 100),
+    (StringType(), b"a"),
+    (DateType(), NOON),
+    (TimestampType(), date(2026, 1, 1)),
+    (TimestampNTZType(), NOON),
+    (ArrayType(IntegerType()), [1, "a"]),
+    (MapType(StringType(), IntegerType()), {None: 1}),
+    (POINT, {"x": 1}),
+    (POINT, (1,)),
+    (POINT, (1, "a")),
+]
+
+
+@pytest.mark.parametrize(("type_", "value"), WRONG, ids=[f"{type_.simpleString()} {value}" for type_, value in WRONG])
+def test_what_does_not_fit_is_refused(type_: DataType, value: Any) -> None:
+    assert not fits(type_)(value)
+
+
+def test_values_are_brought_into_one_form() -> None:
+    elsewhere = NOON.astimezone(timezone(timedelta(hours=2)))
+    assert canon(TimestampType())(elsewhere).tzinfo is UTC  # type: ignore[misc]
+    assert canon(TimestampType())(NOON.replace(tzinfo=None)) == NOON  # type: ignore[misc]
+    assert str(canon(DecimalType(6, 3))(2)) == "2.000"  # type: ignore[misc]
+    point = canon(POINT)({"names": ("a",), "x": 1})  # type: ignore[misc]
+    assert (point.x, point["names"], point.asdict()) == (1, ["a"], {"x": 1, "names": ["a"]})
+
+
+def test_rows_have_names_that_python_would_not_allow() -> None:
+    row = row_class(("a.b", "class", "ok"))._make((1, 2, 3))  # type: ignore[attr-defined]
+    assert (row["a.b"], row["class"], row.ok, row[2]) == (1, 2, 3, 3)
+    assert repr(row) == "Row(a.b=1, class=2, ok=3)"
