@@ -76,11 +76,13 @@ class Job:
         key: str | tuple[str, ...] | None = None,
         time: str | None = None,
         lateness: str | None = None,
+        idle_after: str | None = None,
         name: str | None = None,
     ) -> Table:
         """A relation that changes: the latest row of each key, or a changelog.
 
-        `time`: the column that says since when a row is so. With `lateness` the watermark waits for the table, too.
+        `time`: the column that says since when a row is so. With `lateness` the watermark waits for the table, too,
+        unless it has brought nothing for `idle_after`.
         """
         if isinstance(source, ReceivedSource):
             source = source.bound(self.name, self.checkpoint)
@@ -90,7 +92,7 @@ class Job:
                 "MS-SOURCE-005", "is a table without a key.", hint="add key="
             )
         keys = (key,) if isinstance(key, str) else tuple(key)
-        node = build.source(source, schema, name, keys, time, lateness)
+        node = build.source(source, schema, name, keys, time, lateness, idle_after)
         self._dead_letters(node)
         return Table(self, build.table(node, keys))
 

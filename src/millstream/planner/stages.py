@@ -72,9 +72,10 @@ class JobPlan:
 
     @property
     def horizon_ms(self) -> int:
-        """How long after a row's time its last window is closed."""
+        """How long after a row's time its last window is closed; a row that waits for its time needs a moment more."""
         ends = [op.closing for stage in self.stages for op in stage.operators if isinstance(op, Aggregate | Expire)]
-        return max((end.length_ms + end.allowed_ms for end in ends if end is not None), default=0)
+        waits = any(isinstance(op, Enrich) and op.as_of for stage in self.stages for op in stage.operators)
+        return max((end.length_ms + end.allowed_ms for end in ends if end is not None), default=int(waits))
 
     @property
     def clocked(self) -> bool:
