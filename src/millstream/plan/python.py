@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -24,6 +25,8 @@ OnError = Literal["fail", "skip", "dead_letter"]
 ERRORS = tuple(FieldType(name, "STRING") for name in ("step", "key", "row", "error", "line"))
 """What a dead letter says of a row on which a user's code failed."""
 
+COLUMNS = re.compile(r"\s*`?\w+`?(\s*:|\s)\s*\w")
+"""Names with types, where a type alone would do."""
 STORED = [
     "BOOLEAN",
     "TINYINT",
@@ -190,7 +193,7 @@ def state(var: StateVar, step: Step) -> StateVar:
 def stored(text: str, var: StateVar, step: Step) -> str:
     """A type, or columns with their types, that state can hold."""
     try:
-        type_ = exp.DataType.build(f"STRUCT<{text}>" if " " in text.split("<")[0].strip() else text, dialect=DIALECT)
+        type_ = exp.DataType.build(f"STRUCT<{text}>" if COLUMNS.match(text) else text, dialect=DIALECT)
     except SqlglotError:
         type_ = None
     parts = list(type_.find_all(exp.DataType)) if type_ is not None else []
