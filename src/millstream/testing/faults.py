@@ -27,7 +27,7 @@ POINTS = (
 
 @dataclass(frozen=True)
 class Fault:
-    """A place and an epoch at which the process ends."""
+    """A place and the epoch from which on the process ends there."""
 
     point: str
     epoch: int | None = None

@@ -74,7 +74,6 @@ def test_schemas_of_a_registry(topics: Topics, registry: str, spark: SparkSessio
     place = SerializationContext(topic, MessageField.VALUE)
     settings = {"auto.register.schemas": True, "normalize.schemas": False}
     first = AvroSerializer(client, json.dumps(ORDER), conf=settings)
-    client.set_compatibility(f"{topic}-value", "NONE")
     second = AvroSerializer(client, Schema(json.dumps(LATER), "AVRO"), conf=settings)
     for n in range(6):
         row = order(n)
