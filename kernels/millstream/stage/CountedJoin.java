@@ -11,6 +11,8 @@ import java.util.Locale;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.ValueState;
@@ -52,6 +54,7 @@ final class CountedJoin extends Operator {
   private transient ValueState<InternalRow> state;
   transient Bag[] sides;
   transient Alarm alarm;
+  private transient UnsafeProjection[] forms;
 
   CountedJoin(OperatorSpec spec, How how, Residual residual, Lifetime[] lifetimes) {
     super(spec.name(), false);
@@ -103,6 +106,7 @@ final class CountedJoin extends Operator {
     state = handle.getValueState(name + "_sides", new InternalRowEncoder(both), TTLConfig.NONE());
     sides = new Bag[] {bag(handle, 0, "_left"), bag(handle, 1, "_right")};
     alarm = new Alarm(handle);
+    forms = new UnsafeProjection[] {UnsafeProjection.create(types[0]), UnsafeProjection.create(types[1])};
   }
 
   private Bag bag(StatefulProcessorHandle handle, int side, String suffix) {
@@ -124,6 +128,11 @@ final class CountedJoin extends Operator {
       sides[side].load(saved == null ? null : saved.getStruct(side, 2));
     }
     alarm.load(saved == null || !ends() ? null : saved.getStruct(2, 2));
+  }
+
+  /** The row in the form in which rows come in: those of map state have another one, and would not be equal. */
+  InternalRow comparable(int side, InternalRow row) {
+    return row instanceof UnsafeRow ? row : forms[side].apply(row);
   }
 
   /** NULL equals nothing, itself included. */

@@ -31,9 +31,9 @@ final class Delta {
     return sorted.isEmpty();
   }
 
-  /** By how much a row's weight changes. */
+  /** By how much a row's weight changes. The row must be of the same form as those that were added. */
   long of(InternalRow row) {
-    Held found = net.isEmpty() ? null : net.get(row);
+    Held found = net.get(row);
     return found == null ? 0 : found.weight;
   }
 }

@@ -118,7 +118,7 @@ final class JoinRound {
    * right is read its own have come, and what the left loses must not take back what it never met.
    */
   private void meet(int side, Held held) {
-    long own = deltas[side].of(held.row);
+    long own = deltas[side].isEmpty() ? 0 : deltas[side].of(join.comparable(side, held.row));
     long kept = side == 0 ? held.weight + Math.min(own, 0) : held.weight - Math.max(own, 0);
     long partners = 0;
     Deque<Change> pairs = new ArrayDeque<>();

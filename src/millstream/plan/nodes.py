@@ -208,6 +208,15 @@ class Changes(Unary):
 
 
 @dataclass(frozen=True, eq=False)
+class Copies(Explode):
+    """Each row so often, with the number of the copy."""
+
+    @cached_property
+    def key(self) -> Key | None:
+        return (*self.input.key, self.element) if self.input.key else None
+
+
+@dataclass(frozen=True, eq=False)
 class Union(Node):
     parts: tuple[Node, ...]
 

@@ -304,7 +304,8 @@ class Join(Stateful):
             return tuple(left[name] for name in self.left.key) if self.left.key else None
         if self.left.key is None or self.right.key is None:
             return None
-        return (*(left[name] for name in self.left.key), *(right[name] for name in self.right.key))
+        other = [name for name in self.right.key if name != COPY]
+        return (*(left[name] for name in self.left.key), *(right[name] for name in other))
 
     @property
     def carried(self) -> tuple[dict[str, str], dict[str, str]]:

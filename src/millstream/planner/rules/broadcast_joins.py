@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
-from millstream.plan.nodes import Explode
+from millstream.plan.nodes import Copies
 from millstream.plan.operators import COPY, Join
 from millstream.planner.dataflow import Dataflow, rewrite
 
@@ -24,7 +24,7 @@ def broadcast_joins(flow: Dataflow) -> Dataflow:
 def copy(node: Node) -> Node:
     if not isinstance(node, Join) or not node.broadcast:
         return node
-    copies = Explode(None, node.at, node.right, Expr(f"SEQUENCE(0, {COPIES - 1})"), COPY)
+    copies = Copies(None, node.at, node.right, Expr(f"SEQUENCE(0, {COPIES - 1})"), COPY)
     told_by = ", ".join(field(name) for name in node.left.key or node.left.carries)
     pair = (Expr(f"PMOD(HASH({told_by}), {COPIES})"), Expr(field(COPY)))
     return replace(node, given=node.name, right=copies, on=(*node.on, pair))

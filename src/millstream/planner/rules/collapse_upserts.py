@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.plan.node import Node, Stateful
 from millstream.plan.nodes import Sink, Source, Union
-from millstream.plan.operators import Collapse, Join, Top
+from millstream.plan.operators import COPY, Collapse, Join, Top
 from millstream.planner.dataflow import Dataflow, rewrite
 
 
@@ -28,7 +28,7 @@ def in_order(node: Node) -> bool:
     if isinstance(node, Union):
         return False
     if isinstance(node, Join):
-        keys = (set(node.left.key or ()), set(node.right.key or ()))
+        keys = (set(node.left.key or ()), set(node.right.key or ()) - {COPY})
         if not node.pairs:
             return all(left.fields <= keys[0] for left, _ in node.on)
         within = [(left.fields <= keys[0], right.fields <= keys[1]) for left, right in node.on]

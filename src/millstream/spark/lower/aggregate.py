@@ -8,6 +8,7 @@ from pyspark.sql.functions import expr
 from millstream.plan.aggregates import Closing, Figure
 from millstream.plan.closing import closes as closed_after
 from millstream.plan.expressions import Expr, field
+from millstream.plan.node import Unary
 from millstream.plan.operators import Aggregate
 from millstream.spark.lower.figures import figures
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
@@ -53,7 +54,7 @@ def listed(node: Aggregate, rows: Frames) -> list[dict[str, object]]:
     return found
 
 
-def timely(node: Aggregate) -> dict[str, object]:
+def timely(node: Unary) -> dict[str, object]:
     """Rows that another operator let wait were in time there, and are so here."""
     return {"timely": True} if node.input.lag is not None else {}
 

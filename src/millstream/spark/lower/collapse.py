@@ -6,13 +6,13 @@ from pyspark.sql import DataFrame
 
 from millstream.plan.expressions import field
 from millstream.plan.operators import Collapse
-from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, whole_row
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
 from millstream.spark.lower.types import types_of
 
 
 def shapes(node: Collapse, rows: Frames) -> tuple[Shape, ...]:
     keys = tuple(field(name) for name in node.by)
-    payload = tuple((name, field(name)) for name in node.carries)
+    payload = tuple((stored(name), field(name)) for name in node.carries)
     types = types_of(rows[0], [*keys, *(sql for _, sql in payload)])
     return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :])),)
 

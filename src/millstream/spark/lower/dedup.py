@@ -7,7 +7,7 @@ from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import field
 from millstream.plan.operators import Dedup
-from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, whole_row
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored, whole_row
 from millstream.spark.lower.types import types_of
 
 
@@ -19,7 +19,7 @@ def micros(node: Dedup) -> str:
 def shapes(node: Dedup, rows: Frames) -> tuple[Shape, ...]:
     """A row without a time is left out."""
     keys = tuple(field(name) for name in node.by)
-    payload = (*((name, field(name)) for name in node.input.carries), ("_time", micros(node)))
+    payload = (*((stored(name), field(name)) for name in node.input.carries), ("_time", micros(node)))
     types = types_of(rows[0], [*keys, *(sql for _, sql in payload)])
     return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :]), f"{micros(node)} IS NOT NULL"),)
 

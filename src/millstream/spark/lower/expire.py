@@ -7,7 +7,7 @@ from pyspark.sql.types import LongType
 
 from millstream.plan.expressions import field
 from millstream.plan.operators import Expire
-from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, whole_row
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
 from millstream.spark.lower.types import types_of
 
 
@@ -18,7 +18,7 @@ def leaves(node: Expire) -> str:
 
 def shapes(node: Expire, rows: Frames) -> tuple[Shape, ...]:
     fields = [field(name) for name in node.carries]
-    payload = tuple((name, field(name)) for name in node.carries)
+    payload = tuple((stored(name), field(name)) for name in node.carries)
     return (Shape((leaves(node),), (LongType(),), payload, tuple(types_of(rows[0], fields))),)
 
 

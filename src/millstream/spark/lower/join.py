@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType, IntegerType, MapType
 from millstream.plan.expressions import field
 from millstream.plan.node import Node
 from millstream.plan.operators import Join
-from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored
 from millstream.spark.lower.types import common_type, sql_type, types_of
 
 BUCKETS = 64
@@ -35,7 +35,7 @@ def side(
     node: Join, which: int, rows: DataFrame, keys: list[str], input_: Node, key_types: tuple[DataType, ...]
 ) -> Shape:
     """Rows with a NULL key, or no time, match nothing: they are left out, unless those without a partner go out."""
-    payload = tuple((name, field(name)) for name in input_.carries)
+    payload = tuple((stored(name), field(name)) for name in input_.carries)
     types = tuple(types_of(rows, [sql for _, sql in payload]))
     if node.within is not None:
         time = field(node.within.right if which else node.within.left)
@@ -63,9 +63,9 @@ def holds_map(type_: DataType) -> bool:
 
 def unpack(node: Join, rows: Frames, struct: str) -> Unpacked:
     left, right = node.carried
-    fields = [(new, f"{struct}.l.{field(old)}") for old, new in left.items()]
+    fields = [(new, f"{struct}.l.{field(stored(old))}") for old, new in left.items()]
     if node.pairs:
-        fields += [(new, f"{struct}.r.{field(old)}") for old, new in right.items()]
+        fields += [(new, f"{struct}.r.{field(stored(old))}") for old, new in right.items()]
     condition = node.residual.over(dict(fields)) if node.residual and not counted(node) else None
     return Unpacked(tuple(fields), condition)
 
@@ -105,8 +105,8 @@ def lifetime(node: Join, which: int) -> dict[str, object] | None:
 def sides_of_pair(node: Join) -> dict[str, str]:
     """Where the kernel's condition finds each field."""
     left, right = node.carried
-    places = {new: f"`l`.{field(old)}" for old, new in left.items()}
-    return places | {new: f"`r`.{field(old)}" for old, new in right.items()}
+    places = {new: f"`l`.{field(stored(old))}" for old, new in left.items()}
+    return places | {new: f"`r`.{field(stored(old))}" for old, new in right.items()}
 
 
 def batch(node: Join, rows: Frames) -> DataFrame:

@@ -7,14 +7,15 @@ from pyspark.sql.types import IntegerType
 
 from millstream.plan.expressions import field
 from millstream.plan.operators import LateRows
+from millstream.spark.lower.aggregate import timely
 from millstream.spark.lower.passing import BUCKETS
-from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, whole_row
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
 from millstream.spark.lower.types import types_of
 
 
 def shapes(node: LateRows, rows: Frames) -> tuple[Shape, ...]:
     fields = [field(name) for name in node.carries]
-    payload = tuple((name, field(name)) for name in node.carries)
+    payload = tuple((stored(name), field(name)) for name in node.carries)
     key = f"pmod(hash({', '.join(fields)}), {BUCKETS})"
     return (Shape((key,), (IntegerType(),), payload, tuple(types_of(rows[0], fields))),)
 
@@ -24,7 +25,8 @@ def unpack(node: LateRows, rows: Frames, struct: str) -> Unpacked:
 
 
 def spec(node: LateRows, rows: Frames) -> dict[str, object]:
-    return {"kind": "late", "end": node.carries.index(node.closing.end), "allowed_ms": node.closing.allowed_ms}
+    closing = {"end": node.carries.index(node.closing.end), "allowed_ms": node.closing.allowed_ms}
+    return {"kind": "late", **closing, **timely(node)}
 
 
 def batch(node: LateRows, rows: Frames) -> DataFrame:

@@ -7,13 +7,13 @@ from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import field
 from millstream.plan.operators import Latest
-from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, whole_row
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored, whole_row
 from millstream.spark.lower.types import types_of
 
 
 def shapes(node: Latest, rows: Frames) -> tuple[Shape, ...]:
     keys = tuple(field(name) for name in node.by)
-    row = ", ".join(f"'{name}', {field(name)}" for name in node.carries)
+    row = ", ".join(f"'{stored(name)}', {field(name)}" for name in node.carries)
     payload = (("row", f"CASE WHEN NOT `_deleted` THEN named_struct({row}) END"), ("order", "`_order`"))
     types = types_of(rows[0], [*keys, *(sql for _, sql in payload)])
     return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :])),)

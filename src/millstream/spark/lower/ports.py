@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -66,4 +67,9 @@ def plain(node: Node, rows: DataFrame) -> DataFrame:
 
 def whole_row(node: Node, struct: str) -> Unpacked:
     """An output struct that is a row of the node."""
-    return Unpacked(tuple((name, f"{struct}.{field(name)}") for name in node.carries))
+    return Unpacked(tuple((name, f"{struct}.{field(stored(name))}") for name in node.carries))
+
+
+def stored(name: str) -> str:
+    """A field's name in state, which takes letters, digits and _ only: a join's field `a.liker` is `a_x2e_liker`."""
+    return re.sub(r"[^A-Za-z0-9_]", lambda found: f"_x{ord(found.group()):x}_", name)

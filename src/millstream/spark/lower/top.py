@@ -9,7 +9,7 @@ from millstream.plan.closing import closes
 from millstream.plan.expressions import field
 from millstream.plan.nodes import is_field
 from millstream.plan.operators import Ordering, Top
-from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
+from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored
 from millstream.spark.lower.types import types_of
 
 
@@ -21,7 +21,7 @@ def computed(node: Top) -> list[Ordering]:
 def shapes(node: Top, rows: Frames) -> tuple[Shape, ...]:
     """All rows are one group where there is no key."""
     keys = tuple(field(name) for name in node.per) or ("0",)
-    payload = [(name, field(name)) for name in node.input.carries]
+    payload = [(stored(name), field(name)) for name in node.input.carries]
     payload += [(f"_by{i}", part.expr.sql) for i, part in enumerate(computed(node))]
     types = types_of(rows[0], [*keys, *(sql for _, sql in payload)])
     return (Shape(keys, tuple(types[: len(keys)]), tuple(payload), tuple(types[len(keys) :])),)
@@ -29,7 +29,7 @@ def shapes(node: Top, rows: Frames) -> tuple[Shape, ...]:
 
 def unpack(node: Top, rows: Frames, struct: str) -> Unpacked:
     row = f"{struct}.`row`" if node.rank else struct
-    fields = [(name, f"{row}.{field(name)}") for name in node.input.carries]
+    fields = [(name, f"{row}.{field(stored(name))}") for name in node.input.carries]
     return Unpacked((*fields, *([(node.rank, f"{struct}.`rank`")] if node.rank else [])))
 
 
