@@ -158,6 +158,8 @@ def running(options: tuple[str, ...] = QUICK) -> Iterator[Kafka]:
 
 
 if __name__ == "__main__":
+    # Blocked, so that they wait for `sigwait` and end nobody before the broker is stopped.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     with running() as broker:
         print(broker.servers, flush=True)
         signal.sigwait({signal.SIGINT, signal.SIGTERM})
