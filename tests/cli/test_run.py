@@ -97,7 +97,7 @@ def test_the_command_line_goes_before_the_file(
     said: Mode | None, given: Mode | None, expected: Mode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[object] = []
-    monkeypatch.setattr(Run, "begin", lambda job, plan, mode, checkpoint, *rest: begun.append((mode, checkpoint)))
+    monkeypatch.setattr(Run, "begin", lambda job, plan, how, restarts: begun.append((how.mode, how.checkpoint)))
     with commanded(Command(mode=said, checkpoint="there")) as order:
         job = Job("copy")
         likes = job.stream(journal.source("likes"), schema="liker STRING")
