@@ -1,8 +1,9 @@
 """Millstream: Flink's model and guarantees on Spark, in Python."""
 
 from millstream.api.job import Job
+from millstream.api.keyed import KeyedStream, Processed
 from millstream.api.process import Process
-from millstream.api.relation import GroupedTable, KeyedStream, Relation, Stream, Table
+from millstream.api.relation import GroupedTable, Relation, Stream, Table
 from millstream.api.state import ListState, MapState, ValueState
 from millstream.errors import Location, MillstreamError
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, processing_time, real_time
@@ -19,6 +20,7 @@ __all__ = [
     "MillstreamError",
     "Mode",
     "Process",
+    "Processed",
     "Relation",
     "Stream",
     "Table",

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
-from millstream.api.process import Process, described
-from millstream.errors import did_you_mean
 from millstream.plan import build, joins, operators, python, sets, top, windows
 from millstream.plan import enrich as enriching
 from millstream.plan.aggregates import Keyed
@@ -18,6 +16,7 @@ from millstream.plan.windows import Window, Windowed
 
 if TYPE_CHECKING:
     from millstream.api.job import Job
+    from millstream.api.keyed import KeyedStream
 
 
 class Relation:
@@ -234,6 +233,9 @@ class Stream(Relation):
         return Table(self._job, top.to_table(self._node, names(key), delete, by))
 
     def key_by(self, *columns: str, **named: str) -> KeyedStream:
+        """The rows by key, for Python code with state."""
+        from millstream.api.keyed import KeyedStream
+
         keys = build.group(self._node, columns, named, Step("key_by", here()))
         return KeyedStream(self._job, self._node, keys)
 
@@ -246,7 +248,7 @@ class Table(Relation):
         raise Step("key_by", here()).error(
             "MS-PROCESS-006",
             "is to process a table, whose rows change, with Python code.",
-            hint="process the streams that the table is made from",
+            hint="process its changes: table.changes().key_by(…).process(…)",
         )
 
     @property
@@ -355,51 +357,3 @@ class WindowedTable(Table):
             )
         closing = replace(node.closing, final=True)
         return Stream(self._job, replace(node, at=here(), closing=closing))
-
-
-class KeyedStream(GroupedTable):
-    """A stream by key."""
-
-    def process(
-        self, process: type[Process] | Process, *, on_error: str | SinkOptions = "fail", name: str | None = None
-    ) -> Processed:
-        """Python code with state, for the rows of each key: `likes.key_by("pair").process(Matcher)`."""
-        kind = process if isinstance(process, type) else type(process)
-        step = Step(name or (kind.__name__ if issubclass(kind, Process) else "process"), here())
-        policy, sink = python.error_policy(on_error, step)
-        node = python.process(self._node, self._keys, described(process, self._job._codes, step), policy, name, step)
-        if sink is not None:
-            letters = python.output(node, len(node.schemas) - 1)
-            self._job._add(build.sink(letters, sink, None, f"{sink.label}_of_{node.name}"))
-        return Processed(self._job, python.output(node, 0))
-
-
-class Processed(Stream):
-    """What a process yields; `output` has its further outputs."""
-
-    def output(self, name: str) -> Stream:
-        """One of the process's further outputs: `alerts = matches.output("alerts")`."""
-        process = self._process("output")
-        names = [other for other, _ in process.run.outputs]
-        if not name or name not in names:
-            raise Step(process.name, here()).error(
-                "MS-PROCESS-010",
-                f"has no output {name!r}.",
-                found="outputs: " + (", ".join(other for other in names if other) or "none but the main one"),
-                hint=did_you_mean(name, names),
-            )
-        return Stream(self._job, python.output(process, names.index(name)))
-
-    def named(self, name: str) -> Self:
-        """Names the process, under which its state is found again."""
-        given = super().named(name)._node.given
-        return self._same(python.output(replace(self._process("named"), given=given), 0))
-
-    def _process(self, call: str) -> python.Process:
-        chosen = self._node.inputs[0]
-        found = chosen.inputs[0] if chosen.inputs else None
-        if not isinstance(self._node, python.Output) or not isinstance(found, python.Process):
-            raise Step(call, here()).error(
-                "MS-PROCESS-010", "does not follow process() at once.", hint="call it right after process()"
-            )
-        return found

@@ -214,7 +214,7 @@ def process(
         raise step.error(
             "MS-PROCESS-006",
             "is to process a table, whose rows change, with Python code.",
-            hint="process the streams that the table is made from",
+            hint="process its changes: table.changes().key_by(…).process(…)",
         )
     if run.timers and input.event_time is None:
         raise step.error(
