@@ -61,7 +61,8 @@ def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
         try:
             command = line.read()
         except EOFError:
-            raise SystemExit(0) from None
+            # Not 0: by that the process would ask again, and again, where nobody is left to answer.
+            raise SystemExit(1) from None
         spec: ProcessSpec = pickle.loads(command)
         step = spec.step
         work(prepared(command, spec, infile, outfile), line)
