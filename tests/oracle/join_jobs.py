@@ -72,7 +72,7 @@ def hot_keys(job: ms.Job, topics: Topics) -> None:
     table.as_("a").join(table.as_("b"), on=near).select(**chosen).to(topics.sink("self", changelog=True))
 
 
-@job(facts=60, items=120)
+@job(facts=150, items=250)
 def key_types(job: ms.Job, topics: Topics) -> None:
     stream, table = facts(job, topics).as_("a"), items(job, topics).as_("b")
     chosen = {"c": "a.c", "v": "a.v", "w": "b.v"}
