@@ -83,6 +83,8 @@ class Distinct(ms.Process):
         before = self.total.get()
         n = 1 if before is None else before.n + 1
         self.total.set({"n": n, "e": row.e})
+        if n % 10 == 0:
+            yield key.c, None, "ten", None, len(self.rows.get())
         if row.v is None:
             return
         if row.v not in self.values:
@@ -92,8 +94,6 @@ class Distinct(ms.Process):
         else:
             old = self.values.get(row.v)
             self.values.put(row.v, {"first": old.first, "n": old.n + 1})
-        if n % 10 == 0:
-            yield key.c, None, "ten", None, len(self.rows.get())
 
 
 class Leaky(ms.Process):

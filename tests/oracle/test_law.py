@@ -51,7 +51,8 @@ def case(name: str, seed: int, scenario: str) -> Case:
 def test_every_epoch(name: str, scenario: str, seed: int, spark: SparkSession, tmp_path: Path) -> None:
     report = check(case(name, seed, scenario), tmp_path, spark)
     assert report.epochs > 1
-    assert all(report.records.values()), report
+    # A sink of that name is there to stay empty: no row may be late.
+    assert all(count for sink, count in report.records.items() if sink != "none"), report
 
 
 @pytest.mark.slow

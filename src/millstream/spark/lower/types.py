@@ -68,7 +68,7 @@ def as_key(sql: str, type_: DataType) -> str:
 
 def untimed(sql: str, type_: DataType) -> str:
     """The value with no mark of event time on it: by that mark Spark would leave out old rows, uncounted."""
-    return f"timestamp_micros(unix_micros({sql}))" if isinstance(type_, TimestampType) else sql
+    return f"timestamp_micros(unix_micros({cast(sql, type_)}))" if isinstance(type_, TimestampType) else sql
 
 
 def sql_type(type_: DataType) -> str:
