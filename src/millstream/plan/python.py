@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
+from dataclasses import field as part
 from functools import cached_property
 from typing import Any, Literal
 
@@ -57,7 +58,7 @@ STORED = [
 class Code:
     """Something of the user's that is run, and the text that stands for it in names: no other code of a job has it."""
 
-    object: Any
+    object: Any = part(repr=False)
     text: str
 
     def __repr__(self) -> str:
