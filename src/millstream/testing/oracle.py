@@ -156,7 +156,7 @@ def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: floa
     """Runs a case in real time until all input is committed, and compares once."""
     trial = Trial(case, folder)
     for _ in trial.feed():
-        run = trial.job().start(real_time("500 ms"), spark=spark)
+        run = trial.job().start(real_time("2 seconds"), spark=spark)
         until = time.monotonic() + seconds
         try:
             while not caught_up(trial) and time.monotonic() < until:
