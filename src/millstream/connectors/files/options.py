@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from millstream.connectors.journal.options import absolute
 from millstream.errors import MillstreamError, did_you_mean
 from millstream.plan.connectors import Format, OnError, Reader, SinkOptions, WriteMode
 from millstream.plan.errors import here
@@ -150,11 +151,6 @@ def sink(
         raise wrong(f"header is for CSV files, and these are {format}.", "leave it out")
     parted = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
     return FileSink(absolute(path), format, header, changelog, parted)
-
-
-def absolute(path: str) -> str:
-    """A folder of this machine by its full path; other file systems as they are."""
-    return path if "://" in path else str(Path(path).expanduser().resolve())
 
 
 def checked_format(format: str) -> None:

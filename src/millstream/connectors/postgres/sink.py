@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.connectors.postgres.connect import connect, psycopg_module, split, unreachable
+from millstream.connectors.postgres.table import quoted
 from millstream.errors import MillstreamError
 from millstream.plan.connectors import Carried, Format, WriteMode
 
@@ -155,10 +156,6 @@ class Statements:
     def delete(self) -> str:
         same = " AND ".join(f"t.{quoted(name)} = r.{quoted(name)}" for name in self._key)
         return f"DELETE FROM {self._table} AS t USING {self._rows} WHERE {same}"
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 COLUMNS = """SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"""
