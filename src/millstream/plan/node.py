@@ -141,9 +141,8 @@ def said(part: object) -> object:
     if isinstance(part, Node):
         return part.name
     if is_dataclass(part):
-        told = [
-            (each.name, getattr(part, each.name)) for each in fields(part) if getattr(part, each.name) != each.default
-        ]
+        shown = [(each, getattr(part, each.name)) for each in fields(part) if each.repr]
+        told = [(each.name, value) for each, value in shown if value != each.default]
         return f"{type(part).__name__}({', '.join(f'{name}={value!r}' for name, value in told)})"
     return [said(item) for item in part] if isinstance(part, tuple) else repr(part)
 

@@ -105,8 +105,7 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     allowed = milliseconds(allowed_lateness)
     if allowed and isinstance(window, Sliding):
         raise endless("window", "corrects a sliding window after its end")
-    size = window.size_ms if isinstance(window, Regular) else None
-    return Windowed(placed, window, Closing(END, allowed + (node.lag or 0), size_ms=size, length_ms=length))
+    return Windowed(placed, window, Closing(END, allowed + (node.lag or 0), length_ms=length))
 
 
 def endless(call: str, what: str) -> MillstreamError:
