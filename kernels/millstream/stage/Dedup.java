@@ -20,8 +20,8 @@ import org.apache.spark.sql.types.StructType;
  *
  * <pre>
  *   a row at t is a double of one at k:   k - within &lt;= t &lt;= k + within
- *   a row is too late to be judged:       watermark &gt;= t + within
- *   k can be forgotten:                   watermark &gt;= k + 2 * within: any double of it is too late
+ *   a row is too late to be judged:       watermark &gt;= t + lateness, which is within, or longer if rows had to wait before
+ *   k can be forgotten:                   watermark &gt;= k + within + lateness: any double of it is too late
  * </pre>
  *
  * <p>Payload: the row's fields, then its time in microseconds. The clock's times are in milliseconds.
@@ -33,6 +33,7 @@ final class Dedup extends Operator {
   private final StructType rowType;
   private final RowOrder order;
   private final long within;
+  private final long lateness;
   private final int time;
   private transient StatefulProcessorHandle handle;
   private transient ValueState<InternalRow> state;
@@ -45,6 +46,7 @@ final class Dedup extends Operator {
     this.time = spec.json().get("fields").asInt();
     this.order = new RowOrder(rowType, spec.json().get("order"), time);
     this.within = spec.json().get("within_ms").asLong();
+    this.lateness = spec.json().get("late_ms").asLong();
   }
 
   static Dedup of(OperatorSpec spec) {
@@ -71,7 +73,7 @@ final class Dedup extends Operator {
     load();
     List<InternalRow> rows = new ArrayList<>();
     while (changes.next()) {
-      if (watermark >= millis(changes.payload().getLong(time)) + within) {
+      if (watermark >= millis(changes.payload().getLong(time)) + lateness) {
         late(changes.weight());
       } else {
         rows.add(changes.payload().copy());
@@ -111,7 +113,7 @@ final class Dedup extends Operator {
   }
 
   private long forgotten(long kept) {
-    return millis(kept) + 2 * within;
+    return millis(kept) + within + lateness;
   }
 
   private void load() {

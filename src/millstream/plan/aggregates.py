@@ -142,8 +142,6 @@ class Closing:
     end: str
     allowed_ms: int
     final: bool = False
-    size_ms: int | None = None
-    """How long groups last, if all do equally long."""
     length_ms: int = field(default=0, repr=False)
 
 

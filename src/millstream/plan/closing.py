@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from millstream.plan.aggregates import END, START, Keyed
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, Changes, Declared, Explode, Filter, Keep, Project, is_field
-from millstream.plan.operators import Aggregate, Collapse, Top
+from millstream.plan.operators import Aggregate, Collapse, Sessions, Top
 
 Ends = Mapping[str, int]
 """Fields with a time, and how many milliseconds after it the row is closed."""
@@ -33,10 +33,11 @@ def ends(node: Node) -> Ends:
 
 
 def window(node: Aggregate) -> Ends:
+    """The start of a session does not tell when it ends."""
     assert node.closing is not None
     found = {END: node.closing.allowed_ms}
-    if node.closing.size_ms is not None:
-        found[START] = node.closing.size_ms + node.closing.allowed_ms
+    if not isinstance(node, Sessions):
+        found[START] = node.closing.length_ms + node.closing.allowed_ms
     return found
 
 

@@ -108,8 +108,7 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     if not isinstance(window, Sliding):
         # Rows that a join let wait are in time: windows wait for them.
         allowed += node.lag or 0
-    size = window.size_ms if isinstance(window, Regular) else None
-    return Windowed(placed, window, Closing(END, allowed, size_ms=size, length_ms=length))
+    return Windowed(placed, window, Closing(END, allowed, length_ms=length))
 
 
 def endless(call: str, what: str) -> MillstreamError:

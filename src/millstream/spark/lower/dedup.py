@@ -31,7 +31,8 @@ def unpack(node: Dedup, rows: Frames, struct: str) -> Unpacked:
 def spec(node: Dedup, rows: Frames) -> dict[str, object]:
     time = len(node.input.carries)
     order = [{"at": time, "descending": False, "nulls_first": True}]
-    return {"kind": "dedup", "within_ms": node.within_ms, "order": order, "fields": time}
+    late = node.within_ms + (node.input.lag or 0)
+    return {"kind": "dedup", "within_ms": node.within_ms, "late_ms": late, "order": order, "fields": time}
 
 
 def batch(node: Dedup, rows: Frames) -> DataFrame:
