@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 import millstream as ms
 from millstream import journal
@@ -157,3 +160,41 @@ def test_in_batch_all_of_the_table_is_known(tmp_path: Path, spark: SparkSession)
     assert said.rows("known") == Counter(rows)
     rows = [("u", at(1), ANN), ("u", at(5), BEA), ("v", at(2), ANN), ("v", at(4), None), ("w", None, None)]
     assert said.rows("dated") == Counter(rows)
+
+
+@pytest.mark.slow
+def test_a_table_that_is_idle_holds_nothing_back(tmp_path: Path, spark: SparkSession) -> None:
+    """Nor does the stream itself: its last row is answered when all are idle."""
+    path = str(tmp_path / "journal")
+    for topic in ("searches", "people", "dated"):
+        journal.create(path, topic, 1)
+    job = ms.Job("searches", checkpoint=str(tmp_path / "checkpoint"))
+    searches = job.stream(
+        journal.source("searches", path=path), "user STRING, at TIMESTAMP", time="at", idle_after="500 ms"
+    )
+    people = job.table(
+        journal.source("people", path=path),
+        "user STRING, name STRING, since TIMESTAMP",
+        key="user",
+        time="since",
+        lateness="1 second",
+        idle_after="500 ms",
+    )
+    dated = searches.as_("s").enrich(people.as_("p"), on="s.user = p.user", as_of="s.at")
+    dated.select("s.at", "p.name").to(journal.sink("dated", path=path))
+    with journal.producer(path, "people") as producer:
+        producer.send({"user": "u", "name": ANN, "since": at(1)}, key={"user": "u"})
+    with journal.producer(path, "searches") as producer:
+        for moment in (at(3), at(0), at(7)):
+            producer.send({"user": "u", "at": moment})
+    run = job.start(ms.micro_batch("100 ms"), spark=spark)
+    until = time.monotonic() + 60
+    try:
+        while len(list(journal.read(path, "dated"))) < 3 and time.monotonic() < until:
+            run.poll(0.1)
+    finally:
+        run.stop()
+    found = [record.json() for record in journal.read(path, "dated")]
+    assert Counter((row["at"], row.get("name")) for row in found) == Counter(
+        [(at(0), None), (at(3), ANN), (at(7), ANN)]
+    )
