@@ -110,7 +110,7 @@ class Flink:
 
     def _script(self, query: str, last: list[str]) -> Path:
         script = self.work / f"{query}.sql"
-        script.write_text(";\n".join([*tables(str(self.events), self.parallelism), *last]))
+        script.write_text(";\n".join([*tables(query, str(self.events), self.parallelism), *last]))
         return script
 
     def _ask(self, line: str) -> None:

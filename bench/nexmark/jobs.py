@@ -12,7 +12,7 @@ import millstream as ms
 from bench.measure import Cost, measured
 from bench.nexmark.jars import spark_jar
 from bench.nexmark.oracle import Oracle, Verdict
-from bench.nexmark.queries import QUERIES
+from bench.nexmark.queries import QUERIES, TIMED
 from bench.nexmark.source import Events, EventSource
 from millstream import files, journal
 from millstream.connectors import blackhole
@@ -38,7 +38,7 @@ class Jobs:
     def job(self, query: str, sink: SinkOptions) -> ms.Job:
         checkpoint = self.work / "checkpoints" / f"{query}-{next(self._runs)}"
         job = ms.Job(query, checkpoint=str(checkpoint), parallelism=PARALLELISM)
-        QUERIES[query](Events(job, self.source)).to(sink)
+        QUERIES[query](Events(job, self.source, query in TIMED)).to(sink)
         return job
 
     def check(self, query: str, oracle: Oracle) -> Verdict:
@@ -75,7 +75,7 @@ class Jobs:
         """Nothing is kept, except by the query that is about files. Tables are written by key where they have one."""
         if query in FILES:
             return files.sink(self.folder(), format="csv", partition_by=FILES[query])
-        result = QUERIES[query](Events(ms.Job("probe"), self.source))
+        result = QUERIES[query](Events(ms.Job("probe"), self.source, query in TIMED))
         return blackhole.sink(changelog=isinstance(result, ms.Table) and result.key is None)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import duckdb
 
-CLOSED = "window_start + INTERVAL 10 SECONDS <= (SELECT max(date_time) - INTERVAL 4 SECONDS FROM events)"
+PASSED = "(SELECT max(date_time) - INTERVAL 4 SECONDS FROM events)"
+CLOSED = f"window_start + INTERVAL 10 SECONDS <= {PASSED}"
 """Windows that the watermark has passed: the others are still open when the input ends."""
 
 OFFERS = "auctions a JOIN bids b ON a.id = b.auction AND b.date_time BETWEEN a.date_time AND a.expires"
@@ -62,7 +63,7 @@ SQL = {
     "q10": """SELECT auction, bidder, price, date_time, extra, strftime(date_time, '%Y-%m-%d') AS day,
         strftime(date_time, '%H:%M') AS minute
         FROM bids""",
-    "q11": """WITH steps AS (
+    "q11": f"""WITH steps AS (
             SELECT bidder, date_time,
                 coalesce(date_time - lag(date_time) OVER b >= INTERVAL 10 SECONDS, true)::INT AS new
             FROM bids WINDOW b AS (PARTITION BY bidder ORDER BY date_time)),
@@ -70,7 +71,7 @@ SQL = {
             SELECT bidder, date_time, sum(new) OVER (PARTITION BY bidder ORDER BY date_time) AS session FROM steps)
         SELECT bidder, count(*) AS n, min(date_time) AS window_start, max(date_time) + INTERVAL 10 SECONDS AS window_end
         FROM numbered GROUP BY bidder, session
-        HAVING max(date_time) + INTERVAL 10 SECONDS <= (SELECT max(date_time) - INTERVAL 4 SECONDS FROM events)""",
+        HAVING max(date_time) + INTERVAL 10 SECONDS <= {PASSED}""",
     "q12": "SELECT bidder, count(*) AS n FROM bids GROUP BY bidder",
     "q13": """SELECT auction, bidder, price, date_time, 'value-' || (auction % 10000)::VARCHAR AS side FROM bids""",
     "q14": """SELECT auction, bidder, date_time, extra, (0.908 * price)::DOUBLE AS price,
@@ -154,8 +155,16 @@ class Oracle:
         read = f"read_parquet('{files}', hive_partitioning = true, hive_types_autocast = false)"
         return self.compare(query, self.wanted(query), f"SELECT * EXCLUDE (epoch), 1 AS weight FROM {read}")
 
-    def wanted(self, query: str) -> dict[str, str]:
-        self.db.execute(f"CREATE OR REPLACE TEMP TABLE wanted AS {SQL[query]}")
+    def judge_flink(self, query: str, changes: Path) -> Verdict:
+        """Compares the sum of changes, one per line with tabs, the op first. At the end Flink closes all windows."""
+        columns = self.wanted(query, SQL[query].replace(PASSED, "now()::TIMESTAMP"))
+        listed = ", ".join(f"{name!r}: {type_!r}" for name, type_ in {"op": "VARCHAR", **columns}.items())
+        read = f"read_csv('{changes}', delim = '\t', header = false, quote = '', escape = '', columns = {{{listed}}})"
+        weight = "CASE WHEN op LIKE '+%' THEN 1 ELSE -1 END AS weight"
+        return self.compare(query, columns, f"SELECT * EXCLUDE (op), {weight} FROM {read}")
+
+    def wanted(self, query: str, sql: str | None = None) -> dict[str, str]:
+        self.db.execute(f"CREATE OR REPLACE TEMP TABLE wanted AS {sql or SQL[query]}")
         return {name: type_ for name, type_, *_ in self.db.execute("DESCRIBE wanted").fetchall()}
 
     def compare(self, query: str, columns: dict[str, str], changes: str) -> Verdict:

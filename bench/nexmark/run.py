@@ -15,7 +15,7 @@ from bench.measure import Cost
 from bench.nexmark import flink_sql, log
 from bench.nexmark.flink import Flink, Missing
 from bench.nexmark.jobs import PARALLELISM, Jobs
-from bench.nexmark.oracle import Oracle, Verdict
+from bench.nexmark.oracle import TAKEN, Oracle, Verdict
 from bench.nexmark.queries import QUERIES
 from bench.nexmark.spark import QUERIES as SPARK
 from bench.nexmark.spark import Spark
@@ -57,6 +57,7 @@ class Wanted:
     events: int
     rounds: int
     against: tuple[str, ...]
+    judge_flink: bool = False
     seed: int = 1
 
 
@@ -103,8 +104,18 @@ class Bench:
             row.verdict = self.jobs.check(query, self.oracle)
         except Exception as error:
             row.failure = str(error).splitlines()[0]
+        if self.wanted.judge_flink:
+            self.judge_flink(query)
         self.measure(row)
         return row
+
+    def judge_flink(self, query: str) -> None:
+        """Whether Flink's SQL asks for the same."""
+        if self.flink is None or query not in flink_sql.SQL or query in TAKEN:
+            return
+        changes = self.flink.work / "changes.tsv"
+        self.flink.results(query, changes)
+        self.console.print(f"{query} by flink: {self.oracle.judge_flink(query, changes)}")
 
     def measure(self, row: Row) -> None:
         """In turn, so that what disturbs the machine disturbs all; the first time is for warming up."""

@@ -66,9 +66,10 @@ class EventSource:
 class Events:
     """The three kinds of events, each a stream of its own; the file is read once."""
 
-    def __init__(self, job: ms.Job, source: EventSource) -> None:
+    def __init__(self, job: ms.Job, source: EventSource, timed: bool) -> None:
         self.job = job
-        self.all = job.stream(source, SCHEMA, time="date_time", lateness=LATENESS)
+        time, lateness = ("date_time", LATENESS) if timed else (None, None)
+        self.all = job.stream(source, SCHEMA, time=time, lateness=lateness)
 
     @property
     def persons(self) -> ms.Stream:

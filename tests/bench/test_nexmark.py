@@ -69,6 +69,16 @@ def test_the_judge_sees_what_is_missing_and_what_is_too_much(folder: Path, tmp_p
     assert (oracle.judge("q2", file).missing, oracle.judge("q2", file).extra) == (0, 1)
 
 
+def test_the_judge_reads_flinks_changes(folder: Path, tmp_path: Path) -> None:
+    oracle, file = Oracle(folder), tmp_path / "changes.tsv"
+    oracle.wanted("q0")
+    rows = ["\t".join(map(str, row)) for row in oracle.db.execute("FROM wanted").fetchall()]
+    file.write_text("".join(f"+I\t{row}\n" for row in rows) + f"-U\t{rows[0]}\n+U\t{rows[0]}\n")
+    assert oracle.judge_flink("q0", file).right
+    file.write_text("".join(f"+I\t{row}\n" for row in rows[1:]))
+    assert oracle.judge_flink("q0", file).missing == 1
+
+
 @pytest.mark.slow
 def test_queries_run_and_are_right() -> None:
     command = [sys.executable, "-m", "bench", "nexmark", "--events", "20000", "--rounds", "1", "--against", ""]

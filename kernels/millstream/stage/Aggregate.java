@@ -35,6 +35,7 @@ final class Aggregate extends Operator {
   /** How many fields the payload has. */
   private final int width;
   private final StructType stateType;
+  private final boolean combines;
   private transient StatefulProcessorHandle handle;
   private transient ValueState<InternalRow> state;
 
@@ -54,6 +55,7 @@ final class Aggregate extends Operator {
       fields = accumulator.state(fields);
     }
     this.stateType = fields;
+    this.combines = Arrays.stream(accumulators).allMatch(Accumulator::combines);
   }
 
   static Aggregate of(OperatorSpec spec) {
@@ -96,7 +98,7 @@ final class Aggregate extends Operator {
 
   @Override
   boolean combines() {
-    return Arrays.stream(accumulators).allMatch(Accumulator::combines);
+    return combines;
   }
 
   @Override

@@ -16,6 +16,8 @@ from millstream.plan.columns import Column, Columns, labels
 from millstream.plan.errors import Step
 
 DIALECT = "spark"
+CHANCE = frozenset(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"))
+"""Functions that give another result each time."""
 STATEMENTS = (exp.Command, exp.DDL, exp.DML, exp.Drop, exp.Alter, exp.Set, exp.Use, exp.Describe)
 
 
@@ -32,6 +34,15 @@ class Expr:
     @property
     def fields(self) -> frozenset[str]:
         return frozenset(column.name for column in free_columns(self.tree))
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it gives the same whenever it is asked of a row."""
+        calls = (
+            node.sql_name().lower() for node in self.tree.find_all(exp.Func) if not isinstance(node, exp.Anonymous)
+        )
+        unknown = (node.name.lower() for node in self.tree.find_all(exp.Anonymous))
+        return CHANCE.isdisjoint({*calls, *unknown})
 
     @property
     def shown(self) -> str:

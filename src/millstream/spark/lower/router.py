@@ -79,6 +79,10 @@ class FanOut:
         self.made: dict[tuple[object, ...], tuple[str, bool]] = {}
 
     def route(self, lanes: Sequence[Lane]) -> DataFrame:
+        wanted = [first_condition(lane) for lane in lanes]
+        if all(wanted) and not watched(self.frame):
+            # Rows that no lane wants are dropped before anything is made of them.
+            self.frame = self.frame.where(" OR ".join(f"({condition})" for condition in dict.fromkeys(wanted)))
         ones: list[str] = []
         manies: list[str] = []
         for lane in lanes:
@@ -205,6 +209,19 @@ class FanOut:
             return f"transform({kept}, `_r` -> {struct})"
         conditions = [f"`{name}` IS NOT NULL", *([f"({condition})"] if condition else [])]
         return f"CASE WHEN {' AND '.join(conditions)} THEN {struct} END"
+
+
+def watched(frame: DataFrame) -> bool:
+    """Whether its rows move the watermark on: then all must be seen, wanted or not."""
+    return any("spark.watermarkDelayMs" in part.metadata for part in frame.schema.fields)
+
+
+def first_condition(lane: Lane) -> str | None:
+    """What a source's rows must meet to get into a lane, if it begins with a condition that may be asked twice."""
+    steps = [node for node in lane.steps if not isinstance(node, Alias | Declared | Keep)]
+    if lane.unpacked is not None or not steps or not isinstance(steps[0], Filter):
+        return None
+    return steps[0].condition.sql if steps[0].condition.repeatable else None
 
 
 def named_struct(fields: Sequence[tuple[str, str]]) -> str:
