@@ -135,7 +135,7 @@ def test_wrong_inputs_are_refused(millstream: Runner, what: str) -> None:
         millstream.run(billing(), inputs)
     assert error.value.code == "MS-TEST-003"
     assert error.value.at is not None
-    assert error.value.at.file.endswith("test_run.py")
+    assert error.value.at.file.endswith("test_testing_run.py")
 
 
 @pytest.mark.parametrize(
