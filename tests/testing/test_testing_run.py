@@ -111,6 +111,23 @@ def test_watermarks_of_several_sources(millstream: Runner) -> None:
     assert [[row["n"] for row in rows] for rows in result["closed"].epochs] == [[], [], [2], []]
 
 
+def test_processing_time_goes_by_the_clock(millstream: Runner) -> None:
+    job = ms.Job("arrivals")
+    rows = job.stream(journal.source("rows"), "x INT", time=ms.processing_time("came"))
+    rows.window(ms.tumbling("1 minute")).agg(n="count(*)").final().to(journal.sink("closed"))
+    rows.window(ms.sliding("1 minute")).group_by("x").agg(n="count(*)").to(journal.sink("last"))
+    rows.window(ms.sliding("1 minute")).group_by("x").agg(n="count(*)").to(journal.sink("log", changelog=True))
+    clock = ["2026-01-01T00:00:10Z", "2026-01-01T00:00:40Z", "2026-01-01T00:01:20Z", "2026-01-01T00:09:00Z"]
+    result = millstream.run(job, {"rows": [[{"x": 1}], [{"x": 1}], [{"x": 1}], []]}, clock=clock)
+    assert [[row["n"] for row in rows] for rows in result["closed"].epochs] == [[], [], [2], [1]]
+    # In the third epoch a row comes and another one leaves: what changes in between is not told.
+    assert [[row["n"] for row in rows] for rows in result["last"].tables] == [[1], [2], [2], []]
+    assert result["last"].epochs[2:] == [[{"x": 1, "n": 2}], [Delete({"x": 1})]]
+    assert result["log"].epochs[2:] == [[], [Delete({"x": 1, "n": 2})]]
+    with pytest.raises(ms.MillstreamError, match="is given came, which is not in its schema"):
+        millstream.run(job, {"rows": [{"x": 1, "came": clock[0]}]})
+
+
 def test_a_source_that_is_given_nothing_is_empty(millstream: Runner) -> None:
     assert millstream.run(timed(), {})["closed"].epochs == [[]]
 
