@@ -5,12 +5,13 @@ from __future__ import annotations
 from base64 import b64decode
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import millstream as ms
-from millstream import journal
+from millstream import journal, kafka, postgres
 from millstream.testing import Delete, Record, Watermark
 from millstream.testing.given import cut
 from millstream.testing.written import in_order
@@ -128,6 +129,26 @@ def test_processing_time_goes_by_the_clock(millstream: Runner) -> None:
         millstream.run(job, {"rows": [{"x": 1, "came": clock[0]}]})
 
 
+def test_servers_are_not_asked(millstream: Runner) -> None:
+    """Whatever the format on their side, rows are said and told in one way."""
+    job = ms.Job("systems")
+    kept = job.table(kafka.source("people", servers="nowhere:1", format="debezium"), "id INT, name STRING", key="id")
+    own = job.table(postgres.changes("cities", address="postgresql://nowhere"), "id INT, city STRING", key="id")
+    lived = kept.as_("p").join(own.as_("c"), on="p.id = c.id").select("p.id", "p.name", "c.city", cid="c.id")
+    lived.to(postgres.sink("lived", address="postgresql://nowhere"))
+    events = job.stream(kafka.source("events", servers="nowhere:1", record=["topic", "timestamp"]), "x INT")
+    events.to(kafka.sink("out", servers="nowhere:1"))
+    inputs: Inputs = {
+        "people": [[{"id": 1, "name": "ann"}], [Delete({"id": 1})]],
+        "cities": [[{"id": 1, "city": "Rome"}]],
+        "events": [{"x": 1}],
+    }
+    result = millstream.run(job, inputs, clock="2026-01-01")
+    assert result["lived"].epochs[0] == [{"id": 1, "name": "ann", "city": "Rome", "cid": 1}]
+    assert result["lived"].tables[1] == []
+    assert result["out"].rows == [{"x": 1, "topic": "events", "timestamp": "2026-01-01T00:00:00.000000Z"}]
+
+
 def test_a_source_that_is_given_nothing_is_empty(millstream: Runner) -> None:
     assert millstream.run(timed(), {})["closed"].epochs == [[]]
 
@@ -152,7 +173,7 @@ def test_wrong_inputs_are_refused(millstream: Runner, what: str) -> None:
         millstream.run(billing(), inputs)
     assert error.value.code == "MS-TEST-003"
     assert error.value.at is not None
-    assert error.value.at.file.endswith("test_testing_run.py")
+    assert error.value.at.file.endswith(Path(__file__).name)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from typing import Any
 
 from millstream.errors import MillstreamError, did_you_mean
 from millstream.journal.values import encode_value
+from millstream.plan.connectors import record_columns
 from millstream.plan.errors import here
 from millstream.plan.nodes import Source
 
@@ -126,7 +127,8 @@ def key_of(source: Source, row: Row) -> Row:
 def check(source: Source, row: Row) -> None:
     if source.options.format == "raw":
         raise wrong(f'source "{source.name}" reads raw records, and is given a row.', hint="give it Record(value, key)")
-    names = [part.name for part in source.schema if part.name != source.arrival]
+    of_record = {source.arrival, *(name for name, _, _ in record_columns(source.options))}
+    names = [part.name for part in source.schema if part.name not in of_record]
     unknown = next((name for name in row if name not in names), None)
     if unknown is not None:
         raise wrong(
