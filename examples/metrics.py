@@ -1,17 +1,21 @@
-"""A thousand machines report their load, and somebody watches them, in two ways at once.
+"""A thousand machines report their load, and three people want to see it, each in another way.
 
-For the archive, buckets of a minute that follow one another: each once, when it is complete. For the graph, which
-should not jump, buckets of three minutes, a new one every minute: every change of them.
+The archive wants buckets of a minute that follow one another: each once, when it is complete. The graph should not
+jump, and wants buckets of three minutes, a new one every minute. The alarm wants the last minute at any time: a report
+counts as soon as it comes, and until it is a minute old.
 
     $ python examples/metrics.py
     the archive
       12:00 a 20.0
       12:01 a 60.0
-    the graph, as it is now
+    the graph
       11:58 to 12:01 a 20.0
       11:59 to 12:02 a 40.0
       12:00 to 12:03 a 40.0
       12:01 to 12:04 a 60.0
+    the alarm
+      a 50.0, when it is 12:01:05
+      a 60.0, when it is 12:02:00
 """
 
 import millstream as ms
@@ -29,6 +33,9 @@ per_minute.final().to(journal.sink("per_minute"))
 graph = metrics.window(ms.hopping("3 minutes", every="1 minute")).group_by("host").agg(cpu="avg(cpu)")
 graph.to(journal.sink("graph"))
 
+alarm = metrics.window(ms.sliding("1 minute")).group_by("host").agg(cpu="avg(cpu)")
+alarm.to(journal.sink("alarm"))
+
 if __name__ == "__main__":
     from millstream.testing import Watermark, run
 
@@ -38,6 +45,10 @@ if __name__ == "__main__":
     print("the archive")
     for row in result["per_minute"].rows:
         print(f"  {row['window_start'][11:16]} {row['host']} {row['cpu']}")
-    print("the graph, as it is now")
+    print("the graph")
     for row in result["graph"].rows:
         print(f"  {row['window_start'][11:16]} to {row['window_end'][11:16]} {row['host']} {row['cpu']}")
+    print("the alarm")
+    for time, rows in zip(("12:01:05", "12:02:00"), result["alarm"].tables, strict=True):
+        for row in rows:
+            print(f"  {row['host']} {row['cpu']}, when it is {time}")

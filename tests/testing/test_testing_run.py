@@ -5,12 +5,13 @@ from __future__ import annotations
 from base64 import b64decode
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import millstream as ms
-from millstream import journal
+from millstream import journal, kafka, postgres
 from millstream.testing import Delete, Record, Watermark
 from millstream.testing.given import cut
 from millstream.testing.written import in_order
@@ -111,6 +112,43 @@ def test_watermarks_of_several_sources(millstream: Runner) -> None:
     assert [[row["n"] for row in rows] for rows in result["closed"].epochs] == [[], [], [2], []]
 
 
+def test_processing_time_goes_by_the_clock(millstream: Runner) -> None:
+    job = ms.Job("arrivals")
+    rows = job.stream(journal.source("rows"), "x INT", time=ms.processing_time("came"))
+    rows.window(ms.tumbling("1 minute")).agg(n="count(*)").final().to(journal.sink("closed"))
+    rows.window(ms.sliding("1 minute")).group_by("x").agg(n="count(*)").to(journal.sink("last"))
+    rows.window(ms.sliding("1 minute")).group_by("x").agg(n="count(*)").to(journal.sink("log", changelog=True))
+    clock = ["2026-01-01T00:00:10Z", "2026-01-01T00:00:40Z", "2026-01-01T00:01:20Z", "2026-01-01T00:09:00Z"]
+    result = millstream.run(job, {"rows": [[{"x": 1}], [{"x": 1}], [{"x": 1}], []]}, clock=clock)
+    assert [[row["n"] for row in rows] for rows in result["closed"].epochs] == [[], [], [2], [1]]
+    # In the third epoch a row comes and another one leaves: what changes in between is not told.
+    assert [[row["n"] for row in rows] for rows in result["last"].tables] == [[1], [2], [2], []]
+    assert result["last"].epochs[2:] == [[{"x": 1, "n": 2}], [Delete({"x": 1})]]
+    assert result["log"].epochs[2:] == [[], [Delete({"x": 1, "n": 2})]]
+    with pytest.raises(ms.MillstreamError, match="is given came, which is not in its schema"):
+        millstream.run(job, {"rows": [{"x": 1, "came": clock[0]}]})
+
+
+def test_servers_are_not_asked(millstream: Runner) -> None:
+    """Whatever the format on their side, rows are said and told in one way."""
+    job = ms.Job("systems")
+    kept = job.table(kafka.source("people", servers="nowhere:1", format="debezium"), "id INT, name STRING", key="id")
+    own = job.table(postgres.changes("cities", address="postgresql://nowhere"), "id INT, city STRING", key="id")
+    lived = kept.as_("p").join(own.as_("c"), on="p.id = c.id").select("p.id", "p.name", "c.city", cid="c.id")
+    lived.to(postgres.sink("lived", address="postgresql://nowhere"))
+    events = job.stream(kafka.source("events", servers="nowhere:1", record=["topic", "timestamp"]), "x INT")
+    events.to(kafka.sink("out", servers="nowhere:1"))
+    inputs: Inputs = {
+        "people": [[{"id": 1, "name": "ann"}], [Delete({"id": 1})]],
+        "cities": [[{"id": 1, "city": "Rome"}]],
+        "events": [{"x": 1}],
+    }
+    result = millstream.run(job, inputs, clock="2026-01-01")
+    assert result["lived"].epochs[0] == [{"id": 1, "name": "ann", "city": "Rome", "cid": 1}]
+    assert result["lived"].tables[1] == []
+    assert result["out"].rows == [{"x": 1, "topic": "events", "timestamp": "2026-01-01T00:00:00.000000Z"}]
+
+
 def test_a_source_that_is_given_nothing_is_empty(millstream: Runner) -> None:
     assert millstream.run(timed(), {})["closed"].epochs == [[]]
 
@@ -135,7 +173,7 @@ def test_wrong_inputs_are_refused(millstream: Runner, what: str) -> None:
         millstream.run(billing(), inputs)
     assert error.value.code == "MS-TEST-003"
     assert error.value.at is not None
-    assert error.value.at.file.endswith("test_testing_run.py")
+    assert error.value.at.file.endswith(Path(__file__).name)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,12 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.streaming.SourceProgress;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
@@ -24,10 +28,13 @@ public final class GroupOffsets extends StreamingQueryListener implements AutoCl
   private static final Logger LOG = LoggerFactory.getLogger(GroupOffsets.class);
   private static final ObjectMapper JSON = new ObjectMapper();
 
+  private static final long PATIENCE_S = 30;
+
   private final UUID query;
   private final int source;
   private final String group;
   private final transient Admin admin;
+  private transient KafkaFuture<Void> told = KafkaFuture.completedFuture(null);
   private boolean warned;
 
   public GroupOffsets(String query, int source, String group, String client) throws JsonProcessingException {
@@ -63,7 +70,7 @@ public final class GroupOffsets extends StreamingQueryListener implements AutoCl
           offsets.put(partition, new OffsetAndMetadata(part.getValue().asLong()));
         }
       }
-      admin.alterConsumerGroupOffsets(group, offsets).all().whenComplete((done, error) -> warn(error));
+      told = admin.alterConsumerGroupOffsets(group, offsets).all().whenComplete((done, error) -> warn(error));
     } catch (JsonProcessingException | RuntimeException e) {
       warn(e);
     }
@@ -79,15 +86,22 @@ public final class GroupOffsets extends StreamingQueryListener implements AutoCl
   @Override
   public void onQueryTerminated(QueryTerminatedEvent event) {}
 
-  /** Tells of the last epoch, whose event may be on its way still; null if there was none. */
-  public void finish(StreamingQueryProgress last) {
+  /**
+   * Tells of the last epoch, whose event may be on its way still; null if there was none. A client that closes drops
+   * what still looks for its broker: it is waited for first.
+   */
+  public void finish(StreamingQueryProgress last) throws InterruptedException {
     if (last != null) {
       tell(last);
+    }
+    try {
+      told.get(PATIENCE_S, TimeUnit.SECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      warn(e);
     }
     close();
   }
 
-  /** Waits for what is under way. */
   @Override
   public void close() {
     admin.close();

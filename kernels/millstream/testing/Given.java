@@ -22,7 +22,7 @@ import org.apache.spark.sql.types.StructType;
  */
 public final class Given {
   static final StructType SCHEMA = (StructType) DataType.fromDDL(
-      "key BINARY, value BINARY, headers ARRAY<STRUCT<name: STRING, value: BINARY>>,"
+      "key BINARY, value BINARY, topic STRING, headers ARRAY<STRUCT<key: STRING, value: BINARY>>,"
           + " partition INT, offset BIGINT, timestamp TIMESTAMP");
 
   private static final Map<String, Given> ALL = new ConcurrentHashMap<>();

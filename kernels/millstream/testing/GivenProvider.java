@@ -77,7 +77,7 @@ public final class GivenProvider implements TableProvider, DataSourceRegister {
   private record GivenBatch(String test, String source) implements Batch {
     @Override
     public InputPartition[] planInputPartitions() {
-      return GivenReader.partitions(Given.of(test).all(source));
+      return GivenReader.partitions(source, Given.of(test).all(source));
     }
 
     @Override

@@ -7,27 +7,30 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** The records of a step, in their order. */
 final class GivenReader implements PartitionReader<InternalRow> {
-  record Part(ArrayList<Given.Entry> entries) implements InputPartition {}
+  record Part(String source, ArrayList<Given.Entry> entries) implements InputPartition {}
 
   record Factory() implements PartitionReaderFactory {
     @Override
     public PartitionReader<InternalRow> createReader(InputPartition partition) {
-      return new GivenReader(((Part) partition).entries());
+      return new GivenReader((Part) partition);
     }
   }
 
-  static InputPartition[] partitions(ArrayList<Given.Entry> entries) {
-    return entries.isEmpty() ? new InputPartition[0] : new InputPartition[] {new Part(entries)};
+  static InputPartition[] partitions(String source, ArrayList<Given.Entry> entries) {
+    return entries.isEmpty() ? new InputPartition[0] : new InputPartition[] {new Part(source, entries)};
   }
 
+  private final UTF8String source;
   private final ArrayList<Given.Entry> entries;
   private int at = -1;
 
-  private GivenReader(ArrayList<Given.Entry> entries) {
-    this.entries = entries;
+  private GivenReader(Part part) {
+    this.source = UTF8String.fromString(part.source());
+    this.entries = part.entries();
   }
 
   @Override
@@ -40,7 +43,7 @@ final class GivenReader implements PartitionReader<InternalRow> {
     Given.Entry entry = entries.get(at);
     GenericArrayData headers = new GenericArrayData(new Object[0]);
     return new GenericInternalRow(
-        new Object[] {entry.key(), entry.value(), headers, 0, entry.offset(), entry.micros()});
+        new Object[] {entry.key(), entry.value(), source, headers, 0, entry.offset(), entry.micros()});
   }
 
   @Override

@@ -55,7 +55,7 @@ final class GivenStream implements MicroBatchStream, SupportsTriggerAvailableNow
 
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
-    return GivenReader.partitions(given.between(source, ((Step) start).taken, ((Step) end).taken));
+    return GivenReader.partitions(source, given.between(source, ((Step) start).taken, ((Step) end).taken));
   }
 
   @Override

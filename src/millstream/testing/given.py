@@ -16,8 +16,8 @@ from typing import Any
 
 from millstream.errors import MillstreamError, did_you_mean
 from millstream.journal.values import encode_value
+from millstream.plan.connectors import record_columns
 from millstream.plan.errors import here
-from millstream.plan.modes import milliseconds
 from millstream.plan.nodes import Source
 
 Row = dict[str, Any]
@@ -72,16 +72,17 @@ def entries(source: Source, items: Sequence[Item], now: int) -> list[Entry]:
     return [(key, value, now if when is None else when) for key, value, when in found]
 
 
-def marks(source: Source, items: Sequence[Item]) -> list[Entry]:
-    """Times that bring the source's watermark to where the test wants it."""
+def marks(source: Source, items: Sequence[Item], clock: int | None) -> list[Entry]:
+    """Times that bring the source's watermark to where the test wants it. Processing time goes by the clock."""
     found = [item for item in items if isinstance(item, Watermark)]
     if found and source.time is None:
         raise wrong(
             f'source "{source.name}" is given a watermark, but has no event time.',
             hint='say which column it is: job.stream(…, time="at")',
         )
-    late = timedelta(milliseconds=milliseconds(source.lateness)) if source.lateness else timedelta()
-    return [(None, None, micros(moment(item.at) + late)) for item in found]
+    times = [micros(moment(item.at)) for item in found]
+    times += [clock * 1000] if source.arrival is not None and clock is not None else []
+    return [(None, None, time + source.lateness_ms * 1000) for time in times]
 
 
 def record(source: Source, item: Item) -> Arrived:
@@ -126,7 +127,8 @@ def key_of(source: Source, row: Row) -> Row:
 def check(source: Source, row: Row) -> None:
     if source.options.format == "raw":
         raise wrong(f'source "{source.name}" reads raw records, and is given a row.', hint="give it Record(value, key)")
-    names = [part.name for part in source.schema]
+    of_record = {source.arrival, *(name for name, _, _ in record_columns(source.options))}
+    names = [part.name for part in source.schema if part.name not in of_record]
     unknown = next((name for name in row if name not in names), None)
     if unknown is not None:
         raise wrong(

@@ -122,7 +122,7 @@ class Test:
         epochs, steps = max(len(parts) for parts in given.values()), 2 if own.timed else 1
         times = clock_of(clock, epochs)
         name = f"{job.name}-{secrets.token_hex(4)}"
-        plan = plan_job(swapped(job._sinks, name, marked(given)))
+        plan = plan_job(swapped(job._sinks, name, marked(given, clock is not None)))
         text = script([time for time in times for _ in range(steps)], records(given, steps, times))
         return cls(name, job, plan, epochs, steps, text, clock is not None)
 
@@ -167,12 +167,12 @@ class Test:
         return Result(outputs, dict(late), dict(skipped))
 
 
-def marked(given: Given) -> set[str]:
-    """The sources that are given watermarks."""
+def marked(given: Given, clocked: bool) -> set[str]:
+    """The sources whose watermarks the test moves."""
     return {
         source.name
         for source, epochs in given.items()
-        if any(isinstance(item, Watermark) for items in epochs for item in items)
+        if (clocked and source.arrival) or any(isinstance(item, Watermark) for items in epochs for item in items)
     }
 
 
@@ -195,7 +195,7 @@ def records(given: Given, steps: int, times: list[int | None]) -> dict[str, list
         rows, told = found.setdefault(source.name, []), found.setdefault(marks_of(source.name), [])
         for items, now in zip(epochs, times, strict=False):
             rows += [entries(source, items, time_ns() // 1000 if now is None else now * 1000), *pause]
-            told += [marks(source, items), *pause]
+            told += [marks(source, items, now), *pause]
     return found
 
 

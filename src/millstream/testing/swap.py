@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from millstream.plan.connectors import Format, OnError, Reader, SinkOptions, WriteMode
+from millstream.plan.connectors import Format, OnError, Reader, SinkOptions, WriteMode, record_columns
 from millstream.plan.node import Node
 from millstream.plan.nodes import Sink, Source
 from millstream.planner.dataflow import Dataflow, rewrite
@@ -21,6 +21,7 @@ class GivenSource:
     format: Format
     changelog: bool
     on_error: OnError
+    record_columns: tuple[tuple[str, str, str], ...]
     marked: bool
 
     @property
@@ -90,8 +91,8 @@ def swapped(flow: Dataflow, test: str, marked: set[str]) -> Dataflow:
         match node:
             case Source(options=options):
                 form: Format = "raw" if options.format == "raw" else "json"
-                given = GivenSource(test, node.name, form, options.changelog, options.on_error, node.name in marked)
-                return replace(node, options=given)
+                told = (options.changelog, options.on_error, record_columns(options))
+                return replace(node, options=GivenSource(test, node.name, form, *told, node.name in marked))
             case Sink(options=options):
                 form = "raw" if options.format == "raw" else "json"
                 return replace(node, options=KeptSink(test, node.name, form, options.modes, options.key))

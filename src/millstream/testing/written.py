@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,9 +82,10 @@ def read(sink: Sink, kept: str, epochs: int, steps: int) -> Output:
         last = epoch == epochs - 1
         mine = [int(n) for n in found if int(n) // steps == epoch or (last and int(n) // steps > epoch)]
         records = [written(sink, *map(decoded, entry)) for n in sorted(mine) for entry in found[str(n)]]
+        changes = table.net(records)
         for record in records:
             table.take(*record)
-        output.epochs.append(in_order([change for _, change in records]))
+        output.epochs.append(in_order(changes))
         output.tables.append(table.rows())
     return output
 
@@ -122,6 +124,22 @@ class Held:
             del there[-1:]
         if not gone:
             there.append(row)
+
+    def net(self, records: list[tuple[Row, Written]]) -> list[Written]:
+        """What records change in all, for what is held: several epochs of Spark's may correct each other."""
+        if self._mode == "append":
+            return [change for _, change in records]
+        if self._mode == "upsert":
+            last = {text(key): change for key, change in records}
+            return [last[name] for name in last if self._held.get(name) or not isinstance(last[name], Delete)]
+        counts: Counter[str] = Counter()
+        rows: dict[str, Row] = {}
+        for _, change in records:
+            row = change.row if isinstance(change, Delete) else change
+            rows[repr(row)] = row
+            counts[repr(row)] += -1 if isinstance(change, Delete) else 1
+        deletes: list[Written] = [Delete(rows[name]) for name, count in counts.items() for _ in range(-count)]
+        return [*deletes, *(rows[name] for name, count in counts.items() for _ in range(count))]
 
     def rows(self) -> list[Row]:
         return sorted((row for rows in self._held.values() for row in rows), key=rank)
