@@ -16,6 +16,7 @@ NOUNS = {
     "demo": "millstream.cli.demo",
     "run": "millstream.cli.run",
     "explain": "millstream.cli.explain",
+    "verify": "millstream.cli.verify",
     "journal": "millstream.cli.journal",
     "jars": "millstream.cli.jars",
 }
