@@ -754,6 +754,21 @@ def an_avro_schema_that_is_none(job):
 
 
 @wrong
+def protobuf_without_its_messages(job):
+    kafka.source("orders", format="protobuf", servers="host:9092")
+
+
+@wrong
+def protobuf_for_json(job):
+    kafka.sink("orders", protobuf=kafka.protobuf(b"", "shop.Order"), servers="host:9092")
+
+
+@wrong
+def descriptors_that_are_not_there(job):
+    kafka.protobuf("/no/such/shop.desc", "shop.Order")
+
+
+@wrong
 def a_registry_with_half_a_login(job):
     kafka.registry("http://host:8081", user="shop")
 
