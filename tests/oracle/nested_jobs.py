@@ -9,7 +9,7 @@ import millstream as ms
 from millstream.testing.oracle import Topics
 
 
-@job("straight", facts=60, items=120, people=120)
+@job(facts=60, items=120, people=120)
 def nested(job: ms.Job, topics: Topics) -> None:
     """Joins of joins, aggregates of joins and of aggregates; a node that several steps read; rows that pass levels."""
     stream, table, persons = facts(job, topics), items(job, topics), people(job, topics)
