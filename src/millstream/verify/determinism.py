@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from types import CodeType
 
 from millstream.errors import MillstreamError
+from millstream.plan.expressions import CHANCE, Expr
 from millstream.plan.node import Node, walk
 from millstream.plan.nodes import Changes, Sink
 from millstream.plan.operators import Enrich, Join, LateRows
 from millstream.plan.python import Call, Code, Process
 
-MOVING = re.compile(
-    r"\b(?P<name>rand|randn|random|randstr|uniform|uuid|shuffle|now|curdate|current_timestamp|current_date|current_time"
-    r"|localtimestamp|unix_timestamp(?=\s*\(\s*\))|monotonically_increasing_id|spark_partition_id|input_file_name)\s*\("
-    r"|\b(?P<word>current_timestamp|current_date|current_time|localtimestamp)\b",
-    re.IGNORECASE,
-)
+MOVING = CHANCE | {"now", "curdate", "current_timestamp", "current_date", "current_time", "localtimestamp"}
+MOVING |= {"monotonically_increasing_id", "spark_partition_id", "input_file_name"}
+"""Functions of SQL that give something else each time."""
 PYTHON = {"random", "randint", "choice", "shuffle", "uuid1", "uuid4", "urandom", "secrets", "token_hex"}
 PYTHON |= {"time", "time_ns", "monotonic", "now", "utcnow", "today"}
 """Names of Python that give something else each time."""
@@ -26,9 +24,8 @@ PYTHON |= {"time", "time_ns", "monotonic", "now", "utcnow", "today"}
 def moving_steps(sinks: tuple[Sink, ...]) -> Iterator[tuple[Node, str]]:
     """Each with what makes it so."""
     for node in walk(sinks):
-        found = MOVING.search(own(node))
-        if found is not None:
-            yield node, f"{found['name'] or found['word']}()"
+        for expr in expressions(tuple(getattr(node, part.name) for part in fields(node))):
+            yield from ((node, f"{name}()") for name in sorted(expr.calls & MOVING))
         for code in codes(node):
             moving = sorted(names(code) & PYTHON)
             if moving:
@@ -37,14 +34,15 @@ def moving_steps(sinks: tuple[Sink, ...]) -> Iterator[tuple[Node, str]]:
             yield node, "timers by the clock"
 
 
-def own(node: Node) -> str:
-    """A node's content without its inputs, as text."""
-    parts = [value for name, value in vars(node).items() if name not in ("given", "at", "options", "schema")]
-    return " ".join(repr(value) for value in parts if not holds_nodes(value))
-
-
-def holds_nodes(value: object) -> bool:
-    return isinstance(value, Node) or (isinstance(value, tuple) and any(isinstance(part, Node) for part in value))
+def expressions(value: object) -> Iterator[Expr]:
+    """Those of a step's own settings, however deep; not those of its inputs."""
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from expressions(part)
+    elif is_dataclass(value) and not isinstance(value, Node):
+        yield from expressions(tuple(getattr(value, part.name) for part in fields(value)))
 
 
 def codes(node: Node) -> Iterator[CodeType]:
