@@ -21,9 +21,15 @@ if TYPE_CHECKING:
     from millstream.verify.trial import Trial
 
 
+MOST = 4
+"""So many times the number of places it is killed at most, if one of them does not come again."""
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--faults", default=40, show_default=True, type=click.IntRange(min=1), help="How often it is killed.")
+@click.option(
+    "--faults", type=click.IntRange(min=1), help="How often it is killed; otherwise once or more at every place."
+)
 @click.option("--for", "length", metavar="TIME", help="End after so long, however often it was killed by then: 10m.")
 @click.option(
     "--rows", default=300, show_default=True, type=click.IntRange(min=10), help="Rows of each source, at most."
@@ -37,7 +43,7 @@ if TYPE_CHECKING:
     help="Recorded rows of a source: a file of JSON lines, or a topic as folder/topic. Otherwise they are made up.",
 )
 @verbose.option
-def verify(file: Path, faults: int, length: str | None, rows: int, seed: int, recorded: tuple[str, ...]) -> None:
+def verify(file: Path, faults: int | None, length: str | None, rows: int, seed: int, recorded: tuple[str, ...]) -> None:
     """Prove on the job in FILE that each message counts once.
 
     The job runs in a folder of its own, on recorded or made-up rows; no other system is touched. It is killed at one
@@ -72,7 +78,7 @@ def named(text: str) -> tuple[str, str]:
     return name, place
 
 
-def certify(trial: Trial, faults: int, until: float | None) -> Certificate:
+def certify(trial: Trial, faults: int | None, until: float | None) -> Certificate:
     """Runs the trial; a bar on stderr says how far it is."""
     from millstream.verify.report import Certificate
 
@@ -84,14 +90,18 @@ def certify(trial: Trial, faults: int, until: float | None) -> Certificate:
         trial.straight()
         progress.update(bar, description="running as batch SQL")
         certificate = Certificate(trial, Path.cwd(), trial.batch())
-        progress.update(bar, total=faults, completed=0, description="killing")
+        places = len(trial.choice.places)
+        progress.update(bar, total=faults or places, completed=0, description="killing")
 
         def over() -> bool:
-            return certificate.faults >= faults or (until is not None and time.monotonic() > until)
+            enough = not certificate.missed or certificate.faults > MOST * places
+            done = certificate.faults >= faults if faults else enough
+            return done or (until is not None and time.monotonic() > until)
 
         for outcome in trial.faults():
             certificate.take(outcome)
-            progress.update(bar, advance=1, description=f"killed at {outcome.chain[-1]}")
+            progress.update(bar, completed=certificate.faults if faults else places - len(certificate.missed))
+            progress.update(bar, description=f"killed at {outcome.chain[-1]}")
             if over():
                 break
     return certificate

@@ -52,13 +52,15 @@ class Choice:
         self._by_place: dict[tuple[str, str], list[Visit]] = defaultdict(list)
         for visit in visits:
             self._by_place[visit.place].append(visit)
-        self._turns = self._places()
+        for found in self._by_place.values():
+            found.sort(key=lambda visit: (visit.epoch, visit.number))
+        self._turns, self._second_turns = self._rounds(), self._rounds()
 
     @property
-    def places(self) -> int:
-        return len(self._by_place)
+    def places(self) -> set[tuple[str, str]]:
+        return set(self._by_place)
 
-    def _places(self) -> Iterator[tuple[str, str]]:
+    def _rounds(self) -> Iterator[tuple[str, str]]:
         while True:
             yield from self._random.sample(sorted(self._by_place), len(self._by_place))
 
@@ -69,8 +71,8 @@ class Choice:
     def after(self, fault: Fault) -> Fault | None:
         """In the run that goes on after a fault: it meets the same places, only later ones."""
         begun = self._order[fault.visit]
-        for _ in range(self.places):
-            later = [visit for visit in self._by_place[next(self._turns)] if self._order[visit] > begun]
+        for _ in self._by_place:
+            later = [visit for visit in self._by_place[next(self._second_turns)] if self._order[visit] > begun]
             if later:
                 return self._fault(later)
         return None

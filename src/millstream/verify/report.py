@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millstream.verify.faults import Chain, Fault
+from millstream.verify.faults import Chain
 from millstream.verify.sandbox import told
 from millstream.verify.trial import Outcome, Trial
 
@@ -37,12 +37,17 @@ class Certificate:
     folder: Path
     """Where failing cases are saved."""
     not_in_batch: dict[str, str]
-    places: Counter[str] = field(default_factory=Counter)
+    places: Counter[tuple[str, str]] = field(default_factory=Counter)
     faults: int = 0
     real: int = 0
     lost: int = 0
     duplicated: int = 0
     failures: list[tuple[Outcome, Path]] = field(default_factory=list)
+
+    @property
+    def missed(self) -> set[tuple[str, str]]:
+        """Places that it meets, and was not killed at."""
+        return self.trial.choice.places - set(self.places)
 
     @property
     def good(self) -> bool:
@@ -52,7 +57,7 @@ class Certificate:
         last = outcome.chain[-1]
         self.faults += 1
         self.real += outcome.real
-        self.places[place(last)] += 1
+        self.places[last.visit.place] += 1
         for difference in outcome.differences:
             self.lost += difference.lost.total()
             self.duplicated += difference.duplicated.total()
@@ -82,8 +87,10 @@ class Certificate:
         return lines
 
     def _places(self) -> list[str]:
-        lines = [f"{count:4} killed at {name}" for name, count in sorted(self.places.items())]
-        return [*lines, f"of these {self.real} with kill -9, the others as images of the disk"]
+        lines = [f"{count:4} killed at {shown(place)}" for place, count in sorted(self.places.items())]
+        lines.append(f"of these {self.real} with kill -9, the others as images of the disk")
+        missed = sorted(shown(place) for place in self.missed)
+        return [*lines, f"not killed at: {', '.join(missed)}"] if missed else lines
 
     def _failures(self) -> list[str]:
         lines: list[str] = []
@@ -97,8 +104,8 @@ class Certificate:
         return [*lines, ""] if lines else []
 
 
-def place(fault: Fault) -> str:
-    point, sink = fault.visit.place
+def shown(place: tuple[str, str]) -> str:
+    point, sink = place
     return f"{point} of {sink}" if sink else point
 
 

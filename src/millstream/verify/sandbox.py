@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from millstream.connectors.files import FileSink
 from millstream.connectors.journal import JournalSink, JournalSource
+from millstream.errors import MillstreamError
 from millstream.journal.topics import create
 from millstream.plan.connectors import Format, SinkOptions, StagedSink, record_columns
 from millstream.plan.node import Node
@@ -22,6 +23,8 @@ from millstream.testing.changelog import Rows
 from millstream.verify.standin import StandIn, Watched
 
 PARTITIONS = 2
+PARTS = ("key", "partition", "offset", "timestamp")
+"""What a record of a topic has besides its value, in the same form in every system."""
 INPUT, OUTPUT, CHECKPOINT = "input", "output", "checkpoint"
 
 
@@ -61,6 +64,7 @@ def sandboxed(flow: Dataflow, inputs: Path, place: Path, rows_per_epoch: dict[st
 
 def recorded(source: Source, inputs: Path, rows_per_epoch: int | None) -> Recorded:
     options = source.options
+    refuse_strange_parts(source)
     return Recorded(
         source.name,
         str(inputs),
@@ -70,6 +74,17 @@ def recorded(source: Source, inputs: Path, rows_per_epoch: int | None) -> Record
         max_rows_per_epoch=rows_per_epoch,
         record_columns=record_columns(options),
     )
+
+
+def refuse_strange_parts(source: Source) -> None:
+    for name, part, _ in record_columns(source.options):
+        if part not in PARTS:
+            raise MillstreamError(
+                "MS-VERIFY-008",
+                f'source "{source.name}" takes {name} from the {part} of its records, which recorded rows do not have.',
+                at=source.at,
+                hint=f"leave {part} out of record=, or verify the job without it",
+            )
 
 
 def moved(sink: Sink, place: Path) -> SinkOptions:
