@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -29,17 +30,17 @@ class JobProcess:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "soak.job", str(self._folder)], stdout=log, stderr=log, start_new_session=True
+                [sys.executable, "-m", "soak.job", str(self._folder)],
+                env={**os.environ, "MILLSTREAM_LOG": str(self._folder / "spark.log")},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def kill(self) -> None:
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-
-    def stop(self) -> None:
-        """As Ctrl-C does: what is committed is published."""
-        os.kill(self._process.pid, signal.SIGINT)
-        self._process.wait(PATIENCE)
 
     def epoch(self) -> int:
         """The last committed one, or -1."""

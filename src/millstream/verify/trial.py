@@ -118,7 +118,7 @@ class Trial:
 
     def _straight(self, watch: Watch) -> Outputs:
         shutil.rmtree(self._place, ignore_errors=True)
-        self._well(self._run(watch))
+        self._late = self._well(self._run(watch)).late
         return self._outputs()
 
     def _well(self, ran: Ran) -> Ran:
@@ -131,17 +131,18 @@ class Trial:
     def batch(self) -> dict[str, str]:
         """Compares with batch SQL; says of which sinks it cannot, and why."""
         place = self.folder / "batch"
-        ran = self._well(self._worker.run(place.name, batch=True))
+        self._well(self._worker.run(place.name, batch=True))
         found = {sink.name: held(sink, place / OUTPUT) for sink in self.sinks}
         notes = {sink.name: reason for sink in self.sinks if (reason := order_matters(sink)) is not None}
         for name, difference in differences(found, self.expected, set()):
+            if self._late:
+                notes.setdefault(name, f"{self._late} rows came too late, and in a batch none does")
             if name not in notes:
-                late = "rows came too late, which are in the batch" if ran.late else None
                 raise MillstreamError(
                     "MS-VERIFY-002",
                     f'sink "{name}" of job "{self.job.name}" differs from the job as batch SQL, without any fault.',
                     found=difference.first(),
-                    hint=late or "does a step depend on the order in which rows come?",
+                    hint="does a step depend on the order in which rows come?",
                 )
         return notes
 
