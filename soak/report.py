@@ -20,7 +20,7 @@ class Struck:
 
 
 def table(struck: list[Struck]) -> str:
-    lines = ["| fault | times | waited through | started again | back at work after, median / longest |"]
+    lines = ["| fault | times | waited through | started again | back at work, median / longest |"]
     lines.append("|---|--:|--:|--:|--:|")
     for kind in KINDS:
         mine = [part for part in struck if part.kind == kind.name]

@@ -1,4 +1,4 @@
-"""A job whose sinks are not what they say: one writes an epoch twice, one forgets it, as a crash falls."""
+"""A job whose sinks are not what they say: after a crash one has rows twice, one lacks some."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millstream.testing.changelog import Rows
 
 @dataclass(frozen=True)
 class Broken:
-    """Appends lines to a file. `token_first`: notes an epoch's number before its rows; otherwise it never does."""
+    """Appends lines to a file, and notes the epoch's number before or after it: not at once, as it should."""
 
     token_first: bool
     path: str = ""
@@ -60,6 +60,7 @@ class BrokenCarrier:
         for record in records:
             with self._rows.open("ab") as out:
                 out.write((record.value or b"") + b"\n")
+        self._token.write_text(str(epoch))
 
     def close(self) -> None:
         pass
@@ -69,7 +70,7 @@ def made() -> ms.Job:
     job = ms.Job("broken")
     likes = job.stream(journal.source("likes"), schema="liker STRING, liked STRING")
     likes.to(Broken(token_first=True), name="hasty")
-    likes.to(Broken(token_first=False), name="forgetful")
+    likes.to(Broken(token_first=False), name="hesitant")
     return job
 
 

@@ -100,7 +100,7 @@ def certify(trial: Trial, faults: int | None, until: float | None) -> Certificat
 
         for outcome in trial.faults():
             certificate.take(outcome)
-            progress.update(bar, completed=certificate.faults if faults else places - len(certificate.missed))
+            progress.update(bar, completed=certificate.faults if faults else places - certificate.missed)
             progress.update(bar, description=f"killed at {outcome.chain[-1]}")
             if over():
                 break

@@ -12,6 +12,10 @@ LATER = 0.2
 LONGEST_MS = 30
 
 
+Place = tuple[str, str]
+"""A point, and the sink that it is of, if there is one for each."""
+
+
 @dataclass(frozen=True)
 class Visit:
     """The `number`-th time that an epoch came to a place; some places are there for each sink."""
@@ -22,7 +26,7 @@ class Visit:
     number: int = 0
 
     @property
-    def place(self) -> tuple[str, str]:
+    def place(self) -> Place:
         return self.point, self.sink
 
 
@@ -49,7 +53,7 @@ class Choice:
     def __init__(self, visits: Sequence[Visit], seed: int) -> None:
         self._random = Random(seed)
         self._order = {visit: position for position, visit in enumerate(visits)}
-        self._by_place: dict[tuple[str, str], list[Visit]] = defaultdict(list)
+        self._by_place: dict[Place, list[Visit]] = defaultdict(list)
         for visit in visits:
             self._by_place[visit.place].append(visit)
         for found in self._by_place.values():
@@ -57,10 +61,11 @@ class Choice:
         self._turns, self._second_turns = self._rounds(), self._rounds()
 
     @property
-    def places(self) -> set[tuple[str, str]]:
-        return set(self._by_place)
+    def places(self) -> list[Place]:
+        """In the order in which they are first met."""
+        return list(self._by_place)
 
-    def _rounds(self) -> Iterator[tuple[str, str]]:
+    def _rounds(self) -> Iterator[Place]:
         while True:
             yield from self._random.sample(sorted(self._by_place), len(self._by_place))
 

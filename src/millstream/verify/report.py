@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millstream.verify.faults import Chain
+from millstream.verify.faults import Chain, Place
 from millstream.verify.sandbox import told
 from millstream.verify.trial import Outcome, Trial
 
@@ -27,6 +27,7 @@ CHAIN = (
 def test_nothing_is_lost_and_nothing_is_there_twice(tmp_path: Path) -> None:
     check(JOB, tmp_path, CHAIN, {given!r})
 '''
+MOMENTS = ("before", "during", "between", "after")
 SHOWN = 3
 """So many failures are told in full."""
 
@@ -37,7 +38,7 @@ class Certificate:
     folder: Path
     """Where failing cases are saved."""
     not_in_batch: dict[str, str]
-    places: Counter[tuple[str, str]] = field(default_factory=Counter)
+    places: Counter[Place] = field(default_factory=Counter)
     faults: int = 0
     real: int = 0
     lost: int = 0
@@ -45,9 +46,9 @@ class Certificate:
     failures: list[tuple[Outcome, Path]] = field(default_factory=list)
 
     @property
-    def missed(self) -> set[tuple[str, str]]:
+    def missed(self) -> int:
         """Places that it meets, and was not killed at."""
-        return self.trial.choice.places - set(self.places)
+        return sum(place not in self.places for place in self.trial.choice.places)
 
     @property
     def good(self) -> bool:
@@ -87,10 +88,14 @@ class Certificate:
         return lines
 
     def _places(self) -> list[str]:
-        lines = [f"{count:4} killed at {shown(place)}" for place, count in sorted(self.places.items())]
-        lines.append(f"of these {self.real} with kill -9, the others as images of the disk")
-        missed = sorted(shown(place) for place in self.missed)
-        return [*lines, f"not killed at: {', '.join(missed)}"] if missed else lines
+        """In the order in which a run meets them; those around one moment on one line."""
+        lines: dict[str, list[str]] = {}
+        for place in self.trial.choice.places:
+            name, moment = split(place)
+            lines.setdefault(name, []).append(f"{moment} {self.places[place]}".strip())
+        width = max(map(len, lines))
+        told = [f"{name:{width}}  {', '.join(counts)}" for name, counts in lines.items()]
+        return ["killed at", *(f"  {line}" for line in told), f"{self.real} of them with kill -9, the others as images"]
 
     def _failures(self) -> list[str]:
         lines: list[str] = []
@@ -104,9 +109,13 @@ class Certificate:
         return [*lines, ""] if lines else []
 
 
-def shown(place: tuple[str, str]) -> str:
+def split(place: Place) -> tuple[str, str]:
+    """`sink.publish of matches`, and which moment of it: before, between, after."""
     point, sink = place
-    return f"{point} of {sink}" if sink else point
+    name, _, moment = point.rpartition(".")
+    if moment not in MOMENTS:
+        name, moment = point, ""
+    return (f"{name} of {sink}" if sink else name), moment
 
 
 def then(chain: Chain) -> str:

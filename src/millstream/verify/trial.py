@@ -32,7 +32,7 @@ from millstream.verify.visits import Listener, Watch
 
 EPOCHS = 6
 """About so many the input is cut into."""
-ROUND = 12
+ROUND = 16
 """So many images are taken of one run."""
 TWICE = 0.3
 """So often a run that goes on is killed again."""
@@ -149,14 +149,14 @@ class Trial:
     # --- with faults
 
     def faults(self) -> Iterator[Outcome]:
-        """Without end: rounds of images, each of them taken up again, and after each round a kill in earnest."""
+        """Without end, in rounds: a kill in earnest, and then images of one run, each of them taken up again."""
         random = Random(self.given.seed)
         while True:
+            yield from self._killed()
             images = self._imaged([self.choice.first() for _ in range(ROUND)])
             for fault, image in images.items():
                 again = self.choice.after(fault) if random.random() < TWICE else None
                 yield from self._taken_up((fault,), image, again)
-            yield from self._killed()
 
     def _imaged(self, faults: list[Fault]) -> dict[Fault, Path]:
         shutil.rmtree(self._place, ignore_errors=True)
