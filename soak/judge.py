@@ -50,8 +50,9 @@ def orders(rows: Iterator[dict[str, Any]]) -> Rows:
 
 def in_files(folder: Path) -> Iterator[dict[str, Any]]:
     for file in folder.glob("epoch=*/**/*.json"):
-        with file.open() as lines:
-            yield from map(json.loads, lines)
+        if not file.name.startswith("_"):  # the list of the epoch's files
+            with file.open() as lines:
+                yield from map(json.loads, lines)
 
 
 def table(address: str, query: str) -> Rows:

@@ -6,18 +6,21 @@ import random
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import millstream as ms
 from millstream import files, journal, postgres
 from millstream.journal.reader import read
+from millstream.journal.record import Record
 from millstream.verify.contents import Held, held
 from millstream.verify.determinism import moving_steps, order_matters, refuse_moving
 from millstream.verify.faults import Choice, Fault, Visit
 from millstream.verify.inputs import Input, fill
+from millstream.verify.report import Certificate
 from millstream.verify.sandbox import moved
-from millstream.verify.trial import differences
+from millstream.verify.trial import Difference, Outcome, differences
 from millstream.verify.visits import TELLER, Listener, Watch
 
 LIKES = "liker STRING, liked STRING, at TIMESTAMP"
@@ -208,9 +211,63 @@ def test_sinks_are_moved_into_the_folder(tmp_path: Path) -> None:
     assert all(held(sink, tmp_path).records == Counter() for sink in shop()._sinks)
 
 
+def test_files_and_databases_are_read(tmp_path: Path) -> None:
+    job = ms.Job("likes")
+    likes(job).to(files.sink("out", format="json"), name="lines")
+    likes(job).to(postgres.sink("liked", address="nowhere"), name="liked")
+    lines, liked = job._sinks
+    epoch = tmp_path / "lines" / "epoch=0"
+    epoch.mkdir(parents=True)
+    (epoch / "_manifest.json").write_text('{"files": ["a.json"]}')
+    (epoch / "a.json").write_text('{"liker": "ann"}\n{"liker": "ann"}\n')
+    assert held(lines, tmp_path).table == Counter({'{"liker": "ann"}': 2})
+    carrier = moved(liked, tmp_path).carrier("w", "append", ("liker",), ())
+    assert carrier.last() == -1
+    for epoch_number in range(2):
+        carrier.carry(epoch_number, [Record(0, epoch_number, 0, None, b'{"liker":"bob"}', ())])
+    assert carrier.last() == 1
+    carrier.close()
+    assert held(liked, tmp_path).table == Counter({'{"liker": "bob"}': 2})
+
+
 def test_rows_too_few_and_too_many_are_counted() -> None:
     want, have = Counter(a=2, b=1), Counter(a=1, b=1, c=3)
     ((name, found),) = differences({"out": Held(want, want)}, {"out": Held(have, have)}, {"out"})
     assert (name, found.lost, found.duplicated) == ("out", Counter(a=1), Counter(c=3))
     same = Held(Counter(x=1), want)
     assert differences({"out": same}, {"out": Held(Counter(y=1), want)}, set()) == []
+
+
+# --- telling
+
+
+def test_a_certificate_says_where_and_what(tmp_path: Path) -> None:
+    job = ms.Job("likes")
+    likes(job).to(journal.sink("a"))
+    trial = SimpleNamespace(
+        job=job, sinks=job._sinks, file=tmp_path / "likes.py", given=Input(10, 1), choice=Choice(VISITS, 1)
+    )
+    certificate = Certificate(trial, tmp_path, {})  # type: ignore[arg-type]
+    for epoch in range(2):
+        certificate.take(Outcome((Fault(Visit("sink.write", epoch, "a")),), (), real=epoch == 0))
+    assert certificate.good
+    lost = Difference("a", Counter(x=2), Counter(y=1))
+    certificate.take(Outcome((Fault(Visit("offsets.before", 1), 5), Fault(Visit("sink.write", 2, "a", 3))), (lost,)))
+    assert not certificate.good
+    assert certificate.text().replace(str(tmp_path), "") == (
+        """\
+  sink a: exactly once (two phases); in a folder of its own
+
+  killed at
+    offsets          before 0
+    sink.write of a  3
+    sink.write of b  0
+  1 of them with kill -9, the others as images
+
+  FAILED after offsets.before in epoch 1, 5 ms later; then sink.write of a in epoch 2, visit 4
+    sink a: missing: x; too much: y
+    saved as /test_verify_likes_1.py
+
+3 faults at 1 points, lost 2, duplicated 1"""
+    )
+    compile((tmp_path / "test_verify_likes_1.py").read_text(), "saved", "exec")

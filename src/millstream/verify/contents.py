@@ -69,7 +69,8 @@ def summed(changes: Rows) -> Rows:
 def in_files(options: FileSink, folder: Path) -> Iterator[str]:
     """Every row of every published file, with the folders that it lies in below its epoch."""
     for epoch in folder.glob("epoch=*"):
-        for file in epoch.rglob(f"*.{options.files}"):
+        # What begins with _ is the list of the epoch's files.
+        for file in epoch.rglob(f"[!_]*.{options.files}"):
             where = {"in": str(file.parent.relative_to(epoch))} if options.partition_by else {}
             for row in rows_of(file, options):
                 yield text({**row, **where})

@@ -75,7 +75,7 @@ class Certificate:
         return file
 
     def text(self) -> str:
-        lines = [f"  {line}" for line in (*self._sinks(), "", *self._places(), "", *self._failures())]
+        lines = [f"  {line}".rstrip() for line in (*self._sinks(), "", *self._places(), "", *self._failures())]
         told = f"{self.faults} faults at {len(self.places)} points"
         return "\n".join([*lines, f"{told}, lost {self.lost}, duplicated {self.duplicated}"])
 
