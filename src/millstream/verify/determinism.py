@@ -8,9 +8,9 @@ from types import CodeType
 
 from millstream.errors import MillstreamError
 from millstream.plan.expressions import CHANCE, Expr
-from millstream.plan.node import Node, walk
+from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Changes, Sink
-from millstream.plan.operators import Enrich, Join, LateRows
+from millstream.plan.operators import Aggregate, Enrich, Join, LateRows
 from millstream.plan.python import Call, Code, Process
 
 MOVING = CHANCE | {"now", "curdate", "current_timestamp", "current_date", "current_time", "localtimestamp"}
@@ -75,9 +75,22 @@ def order_matters(sink: Sink) -> str | None:
                 return f'step "{node.name}" forgets rows after a time'
             case Process():
                 return f'step "{node.name}" runs Python code, which may go by the order of rows'
+            case Stateful() if any(waits(part) for part in walk(node.inputs)):
+                return f'step "{node.name}" reads rows of which some still wait for time to go on'
             case Changes() if node is not sink.input:
                 return f'step "{node.name}" gives each change, and a batch has only the last state'
     return None
+
+
+def waiting(sink: Sink) -> Node | None:
+    """A step whose last rows come when time goes on, and which in a batch come at once."""
+    return next((node for node in walk((sink,)) if waits(node)), None)
+
+
+def waits(node: Node) -> bool:
+    if isinstance(node, Aggregate):
+        return node.closing is not None and node.closing.final
+    return isinstance(node, Join) and node.within is not None and any(node.alone)
 
 
 def refuse_moving(sinks: tuple[Sink, ...]) -> None:

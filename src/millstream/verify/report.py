@@ -37,7 +37,8 @@ class Certificate:
     trial: Trial
     folder: Path
     """Where failing cases are saved."""
-    not_in_batch: dict[str, str]
+    notes: dict[str, str]
+    """On sinks that are not as batch SQL has them, and rightly so."""
     places: Counter[Place] = field(default_factory=Counter)
     faults: int = 0
     real: int = 0
@@ -83,8 +84,8 @@ class Certificate:
         lines = []
         for sink in self.trial.sinks:
             lines.append(f"sink {sink.name}: {sink.options.guarantee}; {told(sink)}")
-            if sink.name in self.not_in_batch:
-                lines.append(f"  not compared with batch SQL: {self.not_in_batch[sink.name]}")
+            if sink.name in self.notes:
+                lines.append(f"  {self.notes[sink.name]}")
         return lines
 
     def _places(self) -> list[str]:
