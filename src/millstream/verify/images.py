@@ -12,10 +12,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PATIENCE = 30
+PROC = Path("/proc/self")
 
 
 @contextmanager
@@ -33,9 +34,24 @@ def frozen(group: int) -> Iterator[None]:
 
 
 def stopped(group: int) -> bool:
+    found = threads() if PROC.exists() else processes()
+    return all(state[0] in "TtZX" for number, state in found if number == group)
+
+
+def threads() -> Iterator[tuple[int, str]]:
+    """Of every thread its process group and its state, as Linux tells them."""
+    for file in PROC.parent.glob("[0-9]*/task/[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            state, _, group = file.read_text().rpartition(")")[2].split()[:3]
+            yield int(group), state
+
+
+def processes() -> Iterator[tuple[int, str]]:
+    """The same of every process, on other systems."""
     listed = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
-    states = [state for number, state in map(str.split, listed.splitlines()) if int(number) == group]
-    return all(state[0] in "TtZ" for state in states)
+    for line in listed.splitlines():
+        number, state = line.split()
+        yield int(number), state
 
 
 def copy(folder: Path, to: Path) -> None:
