@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from millstream.plan.connectors import Carried, Carrier, Format, StagedSink, WriteMode
+from millstream.plan.connectors import Carried, Carrier, Format, RowShape, StagedSink, WriteMode
 from millstream.testing.changelog import Rows
 from millstream.verify.visits import TELLER
 
@@ -59,8 +59,8 @@ class Watched:
     def writer(self) -> dict[str, str]:
         return self.inner.writer()
 
-    def carrier(self, writer: str, mode: WriteMode, columns: tuple[str, ...], key: tuple[str, ...]) -> Carrier:
-        return WatchedCarrier(self.inner.carrier(writer, mode, columns, key), self.sink)
+    def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> Carrier:
+        return WatchedCarrier(self.inner.carrier(writer, mode, shape), self.sink)
 
 
 class WatchedCarrier:
@@ -105,7 +105,7 @@ class StandIn:
     def writer(self) -> dict[str, str]:
         return {}
 
-    def carrier(self, writer: str, mode: WriteMode, columns: tuple[str, ...], key: tuple[str, ...]) -> Carrier:
+    def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> Carrier:
         return StandInCarrier(self.path, mode)
 
 
