@@ -74,6 +74,7 @@ def test_rows_wait_until_no_partner_can_come(millstream: Runner, restart: bool) 
     assert result.late == dict.fromkeys(HOWS, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_partner_may_come_much_later(millstream: Runner, restart: bool) -> None:
     inputs = {
@@ -161,6 +162,7 @@ def hourly(how: str) -> ms.Job:
     return job
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_waited_is_not_late_for_what_follows(millstream: Runner, restart: bool) -> None:
     """The watermark jumps far past the end of the window, and of the row's own time, in one epoch."""
@@ -183,6 +185,7 @@ def test_what_waited_is_not_late_for_what_follows(millstream: Runner, restart: b
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_ttl_forgets(millstream: Runner, restart: bool) -> None:
     """Rows of streams are dropped when the watermark has passed them by the ttl; what was sent stays."""
