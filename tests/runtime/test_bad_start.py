@@ -86,6 +86,7 @@ def test_a_start_that_fails_leaves_nothing_behind(
     copy(path, tmp_path / "checkpoint").run(ms.available_now(), spark=spark)
 
 
+@pytest.mark.slow
 def test_a_session_without_the_kernels() -> None:
     script = """
 from pyspark.sql import SparkSession

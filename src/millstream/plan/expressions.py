@@ -36,13 +36,16 @@ class Expr:
         return frozenset(column.name for column in free_columns(self.tree))
 
     @property
+    def calls(self) -> frozenset[str]:
+        """The functions that it calls, in lower case."""
+        found = self.tree.find_all(exp.Func)
+        names = (node.name if isinstance(node, exp.Anonymous) else node.sql_name() for node in found)
+        return frozenset(name.lower() for name in names)
+
+    @property
     def repeatable(self) -> bool:
         """Whether it gives the same whenever it is asked of a row."""
-        calls = (
-            node.sql_name().lower() for node in self.tree.find_all(exp.Func) if not isinstance(node, exp.Anonymous)
-        )
-        unknown = (node.name.lower() for node in self.tree.find_all(exp.Anonymous))
-        return CHANCE.isdisjoint({*calls, *unknown})
+        return CHANCE.isdisjoint(self.calls)
 
     @property
     def shown(self) -> str:

@@ -35,15 +35,17 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
     if isinstance(error, MillstreamError):
         return error
     text = str(error)
+    # Spark's message leaves out what it was caused by.
+    whole = f"{text}\n{getattr(error, '_stackTrace', '')}"
     ours = OURS.search(text)
     if ours is not None:
         said = SPARKS.sub("", ours.group(2)).strip()
         found = MillstreamError(ours.group(1), said, at=place(said, plan))
-    elif FULL.search(text):
+    elif FULL.search(whole):
         found = MillstreamError(
             "MS-RUN-005",
             f'job "{job}" stopped because a disk is full.',
-            found=first(text, FULL),
+            found=first(whole, FULL),
             hint="free some space and start it again: it goes on where it was",
         )
     elif (unread := UNREAD.search(text)) is not None and GONE.search(text):
@@ -87,7 +89,7 @@ def place(message: str, plan: JobPlan) -> Location | None:
 
 
 def first(text: str, pattern: re.Pattern[str]) -> str:
-    return next(line.strip() for line in text.splitlines() if pattern.search(line))
+    return next(line.strip().removeprefix("Caused by: ") for line in text.splitlines() if pattern.search(line))
 
 
 def reason(text: str) -> str:
