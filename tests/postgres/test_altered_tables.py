@@ -102,6 +102,21 @@ def test_types_that_mean_the_same(copy: Copy) -> None:
     assert len(copy.rows()) == 2
 
 
+def test_a_table_that_was_made_anew(copy: Copy) -> None:
+    """In a publication of all tables, which has the new one, too; nobody has said that the old rows are gone."""
+    first = copy.receiver()
+    first.prepare()
+    create = "CREATE TABLE people (id INT PRIMARY KEY, name TEXT, age INT)"
+    copy.sql.execute("DROP TABLE people")
+    copy.sql.execute(create)
+    copy.sql.execute("ALTER PUBLICATION millstream_copy_people ADD TABLE people")
+    copy.sql.execute("INSERT INTO people VALUES (2, 'bob', 31)")
+    for one in (first, copy.receiver()):
+        with pytest.raises(ms.MillstreamError) as error:
+            one.prepare()
+        assert error.value.code == "MS-POSTGRES-009"
+
+
 @pytest.mark.parametrize("how", ["DROP TABLE people", "ALTER PUBLICATION millstream_copy_people DROP TABLE people"])
 def test_a_table_whose_changes_no_longer_come(how: str, copy: Copy) -> None:
     """What was changed before is received; then it is said."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,21 @@ def test_records_with_other_fields(path: str, spark: SparkSession) -> None:
     found = run(path, spark, "id INT, name STRING", dead_letters="bad")
     assert found == [{"id": 1, "name": "a"}, {"id": 2}, {"id": 6, "name": "f"}]
     assert [record.json()["offset"] for record in journal.read(path, "bad")] == [2, 3, 4]
+
+
+def test_a_topic_that_was_made_anew(path: str, spark: SparkSession) -> None:
+    """The job was further than the new topic is."""
+    for names in ("abc", "d"):
+        shutil.rmtree(Path(path) / "people")
+        journal.create(path, "people", 1)
+        with journal.producer(path, "people") as producer:
+            for name in names:
+                producer.send({"id": 1, "name": name})
+        if names == "abc":
+            assert len(run(path, spark, "id INT, name STRING")) == 3
+    with pytest.raises(ms.MillstreamError) as error:
+        run(path, spark, "id INT, name STRING")
+    assert error.value.code == "MS-JOURNAL-004"
 
 
 def test_a_row_that_is_too_large_for_the_journal(path: str, spark: SparkSession) -> None:

@@ -80,7 +80,7 @@ class PostgresReceiver:
             if not self._begun.exists():
                 self._begin(connection)
             begun = json.loads(self._begun.read_text())
-            drift.check_key(self._table, begun["key"])
+            drift.check_begun(self._table, begun)
             self._snapshot = Snapshot(begun["snapshot"])
             self._done = self._last()
             self._slot.check(connection)
@@ -122,7 +122,8 @@ class PostgresReceiver:
         self._slot.create(connection)
         snapshot = self._copy(connection)
         part = self._begun.with_suffix(".part")
-        about = {"slot": self._slot.name, "snapshot": snapshot, "key": list(self._table.key)}
+        known = {"key": list(self._table.key), "table": self._table.number}
+        about = {"slot": self._slot.name, "snapshot": snapshot, **known}
         part.write_text(json.dumps(about))
         part.rename(self._begun)
 

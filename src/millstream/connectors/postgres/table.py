@@ -18,7 +18,7 @@ FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum"""
 KEY = """SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
 WHERE i.indrelid = to_regclass(%s) AND i.indisprimary ORDER BY array_position(i.indkey::int2[], a.attnum)"""
-IDENTITY = """SELECT c.relreplident, coalesce(i.indisprimary, false) FROM pg_class c
+IDENTITY = """SELECT c.oid, c.relreplident, coalesce(i.indisprimary, false) FROM pg_class c
 LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisreplident WHERE c.oid = to_regclass(%s)"""
 TYPES = {
     "bool": "BOOLEAN",
@@ -51,6 +51,8 @@ class Table:
     name: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    number: int
+    """The database's own: another one after it was dropped and made anew."""
 
     @property
     def qualified(self) -> str:
@@ -96,14 +98,14 @@ def look_up(connection: Any, name: str) -> Table:
             f'table "{name}" has no primary key, by which its changes could be told apart.',
             hint=f"ALTER TABLE {qualified} ADD PRIMARY KEY (…)",
         )
-    identity, primary = connection.execute(IDENTITY, [qualified]).fetchone()
+    number, identity, primary = connection.execute(IDENTITY, [qualified]).fetchone()
     if identity not in ("d", "f") and not primary:
         raise MillstreamError(
             "MS-POSTGRES-002",
             f'table "{name}" does not send its primary key with changes.',
             hint=f"ALTER TABLE {qualified} REPLICA IDENTITY DEFAULT",
         )
-    return Table(name, columns, key)
+    return Table(name, columns, key, number)
 
 
 def spark_type(type_: str, full: str) -> str:
