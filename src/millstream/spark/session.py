@@ -21,6 +21,8 @@ REQUIRED = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # The form of saved state that real time needs: a job may go on in another mode than it began in.
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # Kernels hand rows over whole. This rule would renumber the fields of their structs, and read the wrong ones.
     "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
     # Below inline(…) this rule adds columns to the rows that a kernel then reads by position.
