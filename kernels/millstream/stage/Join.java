@@ -30,18 +30,20 @@ final class Join extends Operator {
   private final StructType[] types;
   private final int leftPort;
   private final boolean appendOnly;
+  private final Residual residual;
   private transient ValueState<InternalRow> state;
   private transient Side[] sides;
 
-  Join(String name, StructType left, StructType right, int leftPort, boolean appendOnly) {
-    super(name, false);
-    this.types = new StructType[] {left, right};
-    this.leftPort = leftPort;
-    this.appendOnly = appendOnly;
+  Join(OperatorSpec spec) {
+    super(spec.name(), false);
+    this.types = new StructType[] {spec.input(0), spec.input(1)};
+    this.leftPort = spec.port();
+    this.appendOnly = spec.flag("append_only");
+    this.residual = Residual.of(spec);
   }
 
   static Join of(OperatorSpec spec) {
-    return new Join(spec.name(), spec.input(0), spec.input(1), spec.port(), spec.flag("append_only"));
+    return new Join(spec);
   }
 
   @Override
@@ -120,6 +122,7 @@ final class Join extends Operator {
     private final Iterator<Input> inputs;
     private Input input;
     private Iterator<Held> partners = Collections.emptyIterator();
+    private Held partner;
     private boolean finished;
 
     Matches(Iterator<Input> inputs) {
@@ -128,10 +131,21 @@ final class Join extends Operator {
 
     @Override
     public boolean hasNext() {
-      while (!finished && !partners.hasNext()) {
-        advance();
+      while (partner == null && !finished) {
+        if (partners.hasNext()) {
+          Held next = partners.next();
+          partner = meets(next) ? next : null;
+        } else {
+          advance();
+        }
       }
-      return !finished;
+      return partner != null;
+    }
+
+    private boolean meets(Held other) {
+      boolean left = input.side() == 0;
+      return residual == null
+          || residual.met(left ? input.row() : other.row, left ? other.row : input.row());
     }
 
     private void advance() {
@@ -153,11 +167,12 @@ final class Join extends Operator {
       if (!hasNext()) {
         throw new NoSuchElementException();
       }
-      Held partner = partners.next();
       Object[] pair = new Object[2];
       pair[input.side()] = input.row();
       pair[1 - input.side()] = partner.row;
-      return new Change(new GenericInternalRow(pair), Math.multiplyExact(input.weight(), partner.weight));
+      long weight = Math.multiplyExact(input.weight(), partner.weight);
+      partner = null;
+      return new Change(new GenericInternalRow(pair), weight);
     }
   }
 

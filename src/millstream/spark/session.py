@@ -48,6 +48,7 @@ OWN = {
     # All on one machine: what goes through a shuffle comes from the same disk, most often from its memory.
     "spark.shuffle.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
+    "spark.shuffle.file.buffer": "256k",
 }
 """For sessions that Millstream makes itself."""
 
