@@ -20,7 +20,6 @@ SETTINGS = {
     "message.timeout.ms": 0,
     "reconnect.backoff.max.ms": 500,
     "log_level": 0,
-    "log.connection.close": False,
 }
 
 

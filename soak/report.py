@@ -20,7 +20,7 @@ class Struck:
 
 
 def table(struck: list[Struck]) -> str:
-    """`by itself`: the job's policy started it again. How long: from when the fault is over to the second epoch after it."""
+    """By itself: by the job's policy. Back at work: from when the fault is over to the second epoch after it."""
     lines = ["| fault | times | waited through | started again by itself | back at work, median / longest |"]
     lines.append("|---|--:|--:|--:|--:|")
     for kind in KINDS:
