@@ -20,7 +20,8 @@ from millstream.plan.node import Node
 from millstream.plan.nodes import Sink, Source
 from millstream.planner.dataflow import Dataflow, rewrite
 from millstream.testing.changelog import Rows
-from millstream.verify.standin import StandIn, Watched
+from millstream.verify.standin import StandIn
+from millstream.verify.watched import Watched
 
 PARTITIONS = 2
 PARTS = ("key", "partition", "offset", "timestamp")
