@@ -58,6 +58,7 @@ class Wanted:
     rounds: int
     against: tuple[str, ...]
     judge_flink: bool = False
+    warm_ups: int = 3
     seed: int = 1
 
 
@@ -118,9 +119,12 @@ class Bench:
         self.console.print(f"{query} by flink: {self.oracle.judge_flink(query, changes)}")
 
     def measure(self, row: Row) -> None:
-        """In turn, so that what disturbs the machine disturbs all; the first time is for warming up."""
+        """In turn, so that what disturbs the machine disturbs all; the first times are for warming up.
+
+        Once is not enough: half of what a second run costs is still the JVM's compiler, on all sides.
+        """
         engines = self.engines(row.query) if self.wanted.rounds else {}
-        for number in range(self.wanted.rounds + 1):
+        for number in range(self.wanted.warm_ups + self.wanted.rounds):
             for name, cost in list(engines.items()):
                 try:
                     found = cost()
@@ -128,7 +132,7 @@ class Bench:
                     row.failures[name] = str(error).splitlines()[0]
                     del engines[name]
                     continue
-                if number > 0:
+                if number >= self.wanted.warm_ups:
                     row.costs.setdefault(name, []).append(found)
         said = ", ".join(f"{name} {row.cpu(name):.1f}" for name in row.costs)
         self.console.print(f"{row.query}: {row.verdict or row.failure}; CPU s: {said or '–'}")

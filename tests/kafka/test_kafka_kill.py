@@ -89,10 +89,7 @@ def folder(topics: Topics, tmp_path: Path) -> Path:
     return tmp_path
 
 
-UNSEEN = pytest.mark.xfail(reason="not yet seen to come to its end: to be looked into", run=False)
-
-
-@pytest.mark.parametrize("mode", ["micro-batch", pytest.param("real-time", marks=UNSEEN)])
+@pytest.mark.parametrize("mode", ["micro-batch", "real-time"])
 def test_killed_at_each_named_point(topics: Topics, folder: Path, mode: str) -> None:
     with Sender(topics, seed=1) as sender:
         for point in POINTS:
@@ -119,7 +116,6 @@ def test_killed_at_random_moments(topics: Topics, folder: Path) -> None:
         finish(topics, folder, "real-time", sender.sent)
 
 
-@UNSEEN
 def test_what_kafka_has_thrown_away_is_not_passed_over(topics: Topics, folder: Path) -> None:
     """Committed to the checkpoint, not yet to Kafka, and then away for longer than the transaction's time."""
     topics.send(topics.name("in"), *({"k": f"k{n}", "n": n} for n in range(40)))

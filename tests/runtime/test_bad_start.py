@@ -67,6 +67,7 @@ def test_two_runs_of_one_job(path: str, tmp_path: Path, spark: SparkSession) -> 
         run.stop()
 
 
+@pytest.mark.slow
 def test_a_session_without_the_kernels() -> None:
     script = """
 from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import millstream as ms
 from millstream import journal
-from millstream.plan.connectors import Carried, Carrier, Format, WriteMode
+from millstream.plan.connectors import Carried, Carrier, Format, RowShape, WriteMode
 from millstream.testing.changelog import Rows
 
 
@@ -34,7 +34,7 @@ class Broken:
     def writer(self) -> dict[str, str]:
         return {}
 
-    def carrier(self, writer: str, mode: WriteMode, columns: tuple[str, ...], key: tuple[str, ...]) -> Carrier:
+    def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> Carrier:
         return BrokenCarrier(Path(self.path), self.token_first)
 
     def moved(self, folder: Path) -> Broken:

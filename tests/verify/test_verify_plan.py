@@ -14,6 +14,7 @@ import millstream as ms
 from millstream import files, journal, postgres
 from millstream.journal.reader import read
 from millstream.journal.record import Record
+from millstream.plan.connectors import RowShape
 from millstream.verify.contents import Held, held
 from millstream.verify.determinism import moving_steps, order_matters, refuse_moving
 from millstream.verify.faults import Choice, Fault, Visit
@@ -221,7 +222,7 @@ def test_files_and_databases_are_read(tmp_path: Path) -> None:
     (epoch / "_manifest.json").write_text('{"files": ["a.json"]}')
     (epoch / "a.json").write_text('{"liker": "ann"}\n{"liker": "ann"}\n')
     assert held(lines, tmp_path).table == Counter({'{"liker": "ann"}': 2})
-    carrier = moved(liked, tmp_path).carrier("w", "append", ("liker",), ())
+    carrier = moved(liked, tmp_path).carrier("w", "append", RowShape(("liker",), (), "{}"))
     assert carrier.last() == -1
     for epoch_number in range(2):
         carrier.carry(epoch_number, [Record(0, epoch_number, 0, None, b'{"liker":"bob"}', ())])

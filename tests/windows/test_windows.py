@@ -49,7 +49,7 @@ def windows(epochs: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
     return [sorted(tuple(row[name] for name in COLUMNS) for row in rows if isinstance(row, dict)) for rows in epochs]
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_final_results_come_once_when_the_watermark_passes(millstream: Runner, restart: bool) -> None:
     rows = epochs(
         (at(0, 10), "a", 1), (at(0, 50), "a", 2), (at(1, 5), "a", 3), (at(0, 59), "a", 4), (at(1, 31), "b", 7)
@@ -124,7 +124,7 @@ def test_a_session_that_is_over_takes_no_more_rows(millstream: Runner) -> None:
     assert [row["at"] for row in result["late"].rows] == [at(3)]
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_sliding_window_changes_when_a_row_leaves(millstream: Runner, restart: bool) -> None:
     job = ms.Job("metrics")
     window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.sliding("5 minutes"))

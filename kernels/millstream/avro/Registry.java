@@ -13,6 +13,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.avro.Schema;
@@ -22,7 +23,7 @@ public final class Registry implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Map<String, Schema> BY_ID = new ConcurrentHashMap<>();
-  private static final Map<String, Integer> REGISTERED = new ConcurrentHashMap<>();
+  private static final Map<String, Integer> REGISTERED = new HashMap<>();
 
   private static final class Web {
     static final HttpClient CLIENT = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
@@ -41,8 +42,8 @@ public final class Registry implements Serializable {
     String place = url + " " + id;
     Schema known = BY_ID.get(place);
     if (known == null) {
-      JsonNode answer = ask(request("/schemas/ids/" + id).GET().build());
-      known = new Schema.Parser().parse(answer.path("schema").asText());
+      HttpRequest request = request("/schemas/ids/" + id).GET().build();
+      known = new Schema.Parser().parse(read(request, send(request)).path("schema").asText());
       BY_ID.put(place, known);
     }
     return known;
@@ -51,15 +52,23 @@ public final class Registry implements Serializable {
   /** The id under which records of this schema are found; registered if it was not. */
   public int register(String subject, Schema schema) throws IOException {
     String place = url + " " + subject + " " + schema;
-    Integer known = REGISTERED.get(place);
-    if (known == null) {
-      ObjectNode body = JSON.createObjectNode().put("schema", schema.toString());
-      String path = "/subjects/" + URLEncoder.encode(subject, StandardCharsets.UTF_8) + "/versions";
-      HttpRequest.Builder post = request(path).header("Content-Type", "application/vnd.schemaregistry.v1+json");
-      known = ask(post.POST(HttpRequest.BodyPublishers.ofString(body.toString())).build()).path("id").asInt();
-      REGISTERED.put(place, known);
+    synchronized (REGISTERED) {
+      Integer known = REGISTERED.get(place);
+      if (known == null) {
+        ObjectNode body = JSON.createObjectNode().put("schema", schema.toString());
+        String path = "/subjects/" + URLEncoder.encode(subject, StandardCharsets.UTF_8) + "/versions";
+        HttpRequest.Builder post = request(path).header("Content-Type", "application/vnd.schemaregistry.v1+json");
+        known = registered(post.POST(HttpRequest.BodyPublishers.ofString(body.toString())).build());
+        REGISTERED.put(place, known);
+      }
+      return known;
     }
-    return known;
+  }
+
+  /** Where two executors register a subject at once, one is told of a conflict: asked again, it finds the schema there. */
+  private int registered(HttpRequest request) throws IOException {
+    HttpResponse<String> answer = send(request);
+    return read(request, answer.statusCode() == 409 ? send(request) : answer).path("id").asInt();
   }
 
   private HttpRequest.Builder request(String path) {
@@ -71,14 +80,17 @@ public final class Registry implements Serializable {
     return request;
   }
 
-  private JsonNode ask(HttpRequest request) throws IOException {
+  private static JsonNode read(HttpRequest request, HttpResponse<String> answer) throws IOException {
+    if (answer.statusCode() != 200) {
+      throw new IOException("MS-AVRO-001: the schema registry answers " + request.uri() + " with "
+          + answer.statusCode() + ": " + answer.body().lines().findFirst().orElse(""));
+    }
+    return JSON.readTree(answer.body());
+  }
+
+  private static HttpResponse<String> send(HttpRequest request) throws IOException {
     try {
-      HttpResponse<String> answer = Web.CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
-      if (answer.statusCode() != 200) {
-        throw new IOException("MS-AVRO-001: the schema registry answers " + request.uri() + " with "
-            + answer.statusCode() + ": " + answer.body().lines().findFirst().orElse(""));
-      }
-      return JSON.readTree(answer.body());
+      return Web.CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted", e);

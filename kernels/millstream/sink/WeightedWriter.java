@@ -79,7 +79,7 @@ abstract class WeightedWriter {
       synchronized (held) {
         if (weight > 0) {
           held.drop(key);
-          to.write(key, value);
+          to.write(key, value, row);
         } else if (weight < 0) {
           held.hold(key);
         }

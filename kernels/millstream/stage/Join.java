@@ -31,7 +31,7 @@ final class Join extends Operator {
   private final int leftPort;
   private final boolean appendOnly;
   private transient ValueState<InternalRow> state;
-  private transient Bag[] sides;
+  private transient Side[] sides;
 
   Join(String name, StructType left, StructType right, int leftPort, boolean appendOnly) {
     super(name, false);
@@ -51,13 +51,19 @@ final class Join extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
-    StructType both = new StructType().add("l", Bag.type(types[0]), false).add("r", Bag.type(types[1]), false);
+    StructType both = new StructType().add("l", saved(types[0]), false).add("r", saved(types[1]), false);
     state = handle.getValueState(name + "_sides", new InternalRowEncoder(both), TTLConfig.NONE());
-    sides = new Bag[] {bag(handle, 0, "_left"), bag(handle, 1, "_right")};
+    sides = new Side[] {side(handle, name + "_left", types[0]), side(handle, name + "_right", types[1])};
   }
 
-  private Bag bag(StatefulProcessorHandle handle, int side, String suffix) {
-    return new Bag(this, types[side], Bag.spill(handle, name + suffix, types[side]));
+  private StructType saved(StructType rowType) {
+    return appendOnly ? Pile.type(rowType) : Bag.type(rowType);
+  }
+
+  private Side side(StatefulProcessorHandle handle, String name, StructType rowType) {
+    return appendOnly
+        ? new Pile(handle, name, rowType)
+        : new Bag(this, rowType, Bag.spill(handle, name, rowType));
   }
 
   @Override

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from millstream.plan.connectors import Carried, Carrier, Format, WriteMode
+from millstream.plan.connectors import Carried, Carrier, Format, RowShape, WriteMode
 from millstream.testing.changelog import Rows
 
 TABLES = """
@@ -37,7 +37,7 @@ class StandIn:
     def writer(self) -> dict[str, str]:
         return {}
 
-    def carrier(self, writer: str, mode: WriteMode, columns: tuple[str, ...], key: tuple[str, ...]) -> Carrier:
+    def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> Carrier:
         return StandInCarrier(self.path, mode)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from millstream.plan.connectors import Carried, Carrier, Format, StagedSink, WriteMode
+from millstream.plan.connectors import Carried, Carrier, Format, RowShape, StagedSink, WriteMode
 from millstream.verify.visits import TELLER
 
 
@@ -50,8 +50,8 @@ class Watched:
     def writer(self) -> dict[str, str]:
         return self.inner.writer()
 
-    def carrier(self, writer: str, mode: WriteMode, columns: tuple[str, ...], key: tuple[str, ...]) -> Carrier:
-        return WatchedCarrier(self.inner.carrier(writer, mode, columns, key), self.sink)
+    def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> Carrier:
+        return WatchedCarrier(self.inner.carrier(writer, mode, shape), self.sink)
 
 
 class WatchedCarrier:

@@ -9,7 +9,7 @@ from typing import Any
 from millstream.connectors.postgres.connect import connect, psycopg_module, split, unreachable
 from millstream.connectors.postgres.table import quoted
 from millstream.errors import MillstreamError
-from millstream.plan.connectors import Carried, Format, WriteMode
+from millstream.plan.connectors import Carried, Format, RowShape, WriteMode
 
 EPOCHS = "CREATE TABLE IF NOT EXISTS millstream_epochs (sink TEXT PRIMARY KEY, epoch BIGINT NOT NULL)"
 STAGING = "CREATE TEMPORARY TABLE IF NOT EXISTS millstream_rows (row JSON) ON COMMIT DELETE ROWS"
@@ -53,8 +53,8 @@ class PostgresSink:
     def writer(self) -> dict[str, str]:
         return {}
 
-    def carrier(self, writer: str, mode: WriteMode, columns: tuple[str, ...], key: tuple[str, ...]) -> PostgresCarrier:
-        return PostgresCarrier(self, writer, columns, key if mode == "upsert" else ())
+    def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> PostgresCarrier:
+        return PostgresCarrier(self, writer, shape.columns, shape.key if mode == "upsert" else ())
 
 
 class PostgresCarrier:
