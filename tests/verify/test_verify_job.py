@@ -37,7 +37,7 @@ def test_a_job_that_is_right(tmp_path: Path) -> None:
 def test_broken_sinks_are_found_out(tmp_path: Path) -> None:
     """One loses rows, one has them twice; the saved case fails in the same way."""
     job = Path(__file__).with_name("broken_sink.py")
-    code, said = verify(tmp_path, str(job), "--at", "sink.carry.during", "--faults", "6", "--rows", "60")
+    code, said = verify(tmp_path, str(job), "--at", "carry.during", "--faults", "6", "--rows", "60")
     found = LAST.fullmatch(said.splitlines()[-1])
     assert found is not None, said
     assert code == 1
