@@ -55,6 +55,7 @@ def verify(
     """
     from millstream.verify.determinism import refuse_moving
     from millstream.verify.inputs import Input
+    from millstream.verify.process import LOG
     from millstream.verify.trial import Trial
     from millstream.verify.worker import load
 
@@ -62,13 +63,16 @@ def verify(
     job = load(file)
     job.plan()
     refuse_moving(job._sinks)
+    given = Input(rows, seed, dict(map(named, recorded)))
     folder = Path(tempfile.mkdtemp(prefix="millstream-verify-"))
     try:
-        given = Input(rows, seed, dict(map(named, recorded)))
         with Trial(job, file.resolve(), folder, given, at) as trial:
             certificate = certify(trial, faults, until)
     except BaseException:
-        click.echo(f"what it left is in {folder}", err=True)
+        if (folder / LOG).exists():
+            click.echo(f"what it left is in {folder}", err=True)
+        else:
+            shutil.rmtree(folder)
         raise
     click.echo(certificate.text())
     shutil.rmtree(folder, ignore_errors=True)
