@@ -19,7 +19,7 @@ from millstream.plan.connectors import Jars
 from millstream.spark import session
 from millstream.spark.memory import QUICK
 
-RESTARTS = ms.exponential_delay(first="500 ms", most="4 seconds", calm="10 seconds")
+RESTARTS = ms.exponential_delay(first="200 ms", most="1 second", calm="5 seconds")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ def job(places: Places) -> ms.Job:
 
 def main(folder: str) -> None:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    spark = session.make(4, 2, QUICK, (Jars("kafka"),))
+    # What Spark keeps for itself lies in the folder, too: a process that is killed cannot delete it.
+    spark = session.make(4, 2, {**QUICK, "spark.local.dir": folder}, (Jars("kafka"),))
     job(Places.load(Path(folder))).run(ms.micro_batch("200 ms"), restarts=RESTARTS, spark=spark)
 
 

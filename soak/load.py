@@ -15,7 +15,12 @@ from confluent_kafka import Producer
 CUSTOMERS = 20
 PER_STEP, STEP = 10, 0.1
 """So many orders every so many seconds."""
-SETTINGS = {"enable.idempotence": True, "message.timeout.ms": 0, "reconnect.backoff.max.ms": 500, "log_level": 0}
+SETTINGS = {
+    "enable.idempotence": True,
+    "message.timeout.ms": 0,
+    "reconnect.backoff.max.ms": 500,
+    "log_level": 0,
+}
 
 
 class Load:

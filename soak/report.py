@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import median
 
-from soak.faults import KINDS
+from soak.faults import KINDS, killed
 from soak.judge import Verdict
 
 
@@ -20,15 +20,17 @@ class Struck:
 
 
 def table(struck: list[Struck]) -> str:
-    lines = ["| fault | times | waited through | started again | back at work, median / longest |"]
+    """By itself: by the job's policy. Back at work: from when the fault is over to the second epoch after it."""
+    lines = ["| fault | times | waited through | started again by itself | back at work, median / longest |"]
     lines.append("|---|--:|--:|--:|--:|")
     for kind in KINDS:
         mine = [part for part in struck if part.kind == kind.name]
         if mine:
             again = sum(bool(part.reasons) for part in mine)
+            waited = 0 if kind.strike is killed else len(mine) - again
             times = [part.seconds for part in mine]
             length = f"{median(times):.1f} s / {max(times):.1f} s"
-            lines.append(f"| {kind.name} | {len(mine)} | {len(mine) - again} | {again} | {length} |")
+            lines.append(f"| {kind.name} | {len(mine)} | {waited} | {again} | {length} |")
     return "\n".join(lines)
 
 

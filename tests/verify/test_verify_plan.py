@@ -14,6 +14,8 @@ import millstream as ms
 from millstream import files, journal, postgres
 from millstream.journal.reader import read
 from millstream.journal.record import Record
+from millstream.plan.connectors import RowShape
+from millstream.runtime.faults import Teller
 from millstream.verify.contents import Held, held
 from millstream.verify.determinism import moving_steps, order_matters, refuse_moving
 from millstream.verify.faults import Choice, Fault, Visit
@@ -21,7 +23,7 @@ from millstream.verify.inputs import Input, fill
 from millstream.verify.report import Certificate
 from millstream.verify.sandbox import moved
 from millstream.verify.trial import Difference, Outcome, differences
-from millstream.verify.visits import TELLER, Listener, Watch
+from millstream.verify.visits import Listener, Watch
 
 LIKES = "liker STRING, liked STRING, at TIMESTAMP"
 
@@ -125,8 +127,9 @@ def test_a_watch_acts_at_its_visit_only(monkeypatch: pytest.MonkeyPatch) -> None
     listener.watch = watch = Watch([at, later], struck.append)
     for name, value in listener.environment.items():
         monkeypatch.setenv(name, value)
+    teller = Teller()
     for _ in range(4):
-        TELLER.at("sink.write", 1, "a")
+        teller.tell("sink.write", 1, "a")
     watch.end()
     listener.close()
     assert sorted(struck, key=str) == sorted([at, later], key=str)
@@ -221,7 +224,7 @@ def test_files_and_databases_are_read(tmp_path: Path) -> None:
     (epoch / "_manifest.json").write_text('{"files": ["a.json"]}')
     (epoch / "a.json").write_text('{"liker": "ann"}\n{"liker": "ann"}\n')
     assert held(lines, tmp_path).table == Counter({'{"liker": "ann"}': 2})
-    carrier = moved(liked, tmp_path).carrier("w", "append", ("liker",), ())
+    carrier = moved(liked, tmp_path).carrier("w", "append", RowShape(("liker",), (), "{}"))
     assert carrier.last() == -1
     for epoch_number in range(2):
         carrier.carry(epoch_number, [Record(0, epoch_number, 0, None, b'{"liker":"bob"}', ())])

@@ -50,11 +50,11 @@ final class SinksWriter implements DataWriter<InternalRow> {
       throw SinkException.badOption("a row names sink " + sink + " of " + writers.length + ".");
     }
     SinkSpec spec = specs.get(sink);
-    Faults.at("sink.write", task.epoch(), spec.name());
     if (writers[sink] == null) {
       Faults.at("sink.open", task.epoch(), spec.name());
       writers[sink] = WeightedWriter.of(spec, SinkKind.of(spec).writer(spec, task), task.each());
     }
+    Faults.at("sink.write", task.epoch(), spec.name());
     byte[] key = row.isNullAt(1) ? null : row.getBinary(1);
     byte[] value = row.isNullAt(2) ? null : row.getBinary(2);
     writers[sink].write(key, value, whole(row, sink), row.getLong(3));

@@ -34,6 +34,7 @@ MOST = 4
 @click.option(
     "--rows", default=300, show_default=True, type=click.IntRange(min=10), help="Rows of each source, at most."
 )
+@click.option("--at", default="", metavar="TEXT", help="Only at places that have this in their names: sink.publish.")
 @click.option("--seed", default=1, show_default=True, help="The same one gives the same input and the same faults.")
 @click.option(
     "--input",
@@ -43,7 +44,9 @@ MOST = 4
     help="Recorded rows of a source: a file of JSON lines, or a topic as folder/topic. Otherwise they are made up.",
 )
 @verbose.option
-def verify(file: Path, faults: int | None, length: str | None, rows: int, seed: int, recorded: tuple[str, ...]) -> None:
+def verify(
+    file: Path, faults: int | None, length: str | None, rows: int, at: str, seed: int, recorded: tuple[str, ...]
+) -> None:
     """Prove on the job in FILE that each message counts once.
 
     The job runs in a folder of its own, on recorded or made-up rows; no other system is touched. It is killed at one
@@ -52,6 +55,7 @@ def verify(file: Path, faults: int | None, length: str | None, rows: int, seed: 
     """
     from millstream.verify.determinism import refuse_moving
     from millstream.verify.inputs import Input
+    from millstream.verify.process import LOG
     from millstream.verify.trial import Trial
     from millstream.verify.worker import load
 
@@ -59,12 +63,16 @@ def verify(file: Path, faults: int | None, length: str | None, rows: int, seed: 
     job = load(file)
     job.plan()
     refuse_moving(job._sinks)
+    given = Input(rows, seed, dict(map(named, recorded)))
     folder = Path(tempfile.mkdtemp(prefix="millstream-verify-"))
     try:
-        with Trial(job, file.resolve(), folder, Input(rows, seed, dict(map(named, recorded)))) as trial:
+        with Trial(job, file.resolve(), folder, given, at) as trial:
             certificate = certify(trial, faults, until)
     except BaseException:
-        click.echo(f"what it left is in {folder}", err=True)
+        if (folder / LOG).exists():
+            click.echo(f"what it left is in {folder}", err=True)
+        else:
+            shutil.rmtree(folder)
         raise
     click.echo(certificate.text())
     shutil.rmtree(folder, ignore_errors=True)

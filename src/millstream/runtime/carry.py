@@ -54,9 +54,9 @@ class Load:
         last = self.arrived() if any(epoch > known for epoch in epochs) else known
         for epoch, segments in sorted(epochs.items()):
             if epoch > last:
-                faults.at("carry.before", epoch)
+                faults.at("carry.before", epoch, self.topic.name)
                 self.carrier.carry(epoch, self.all_records(epoch, segments))
-                faults.at("carry.after", epoch)
+                faults.at("carry.after", epoch, self.topic.name)
             self.drop(segments)
             if epoch > known:
                 self.remember(self.carrier.last())
@@ -101,7 +101,7 @@ class Load:
     def all_records(self, epoch: int, segments: list[Segment]) -> Iterator[Record]:
         for number, record in enumerate(chained.from_iterable(self.records(segment) for segment in segments)):
             if number > 0:
-                faults.at("carry.during", epoch)
+                faults.at("carry.during", epoch, self.topic.name)
             yield record
 
     def records(self, segment: Segment) -> Iterator[Record]:

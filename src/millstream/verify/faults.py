@@ -37,10 +37,14 @@ class Fault:
 
     def __str__(self) -> str:
         visit = self.visit
-        of = f" of {visit.sink}" if visit.sink else ""
         nth = f", visit {visit.number + 1}" if visit.number else ""
         later = f", {self.later_ms} ms later" if self.later_ms else ""
-        return f"{visit.point}{of} in epoch {visit.epoch}{nth}{later}"
+        return f"{label(visit.place)} in epoch {visit.epoch}{nth}{later}"
+
+
+def label(place: Place) -> str:
+    point, sink = place
+    return f"{point} of {sink}" if sink else point
 
 
 Chain = tuple[Fault, ...]

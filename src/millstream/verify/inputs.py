@@ -21,7 +21,7 @@ from millstream.plan.nodes import Declared, Sink, Source
 from millstream.testing import cases
 from millstream.testing.cases import Change, Column, Edit, Fact, Row, Upsert
 from millstream.testing.feed import feed
-from millstream.verify.sandbox import PARTITIONS
+from millstream.verify.sandbox import PARTITIONS, refuse_strange_parts
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = timedelta(seconds=15)
@@ -47,6 +47,7 @@ def fill(sinks: tuple[Sink, ...], folder: Path, given: Input) -> dict[str, tuple
     keys = {node.input.name: node.declared for node in walk(sinks) if isinstance(node, Declared)}
     told = {}
     for source in sources:
+        refuse_strange_parts(source)
         # Rows in the order of their time: partitions are not read in step.
         partitions = 1 if source.time else PARTITIONS
         create(folder, source.name, partitions)

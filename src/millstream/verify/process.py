@@ -14,6 +14,7 @@ from typing import Any
 
 from millstream.errors import MillstreamError
 
+LOG = "log.txt"
 PATIENCE = 600
 """Seconds after which a run hangs."""
 
@@ -31,7 +32,7 @@ class Worker:
     """Started when it is first asked, and again when it was killed; with its JVM in a process group of its own."""
 
     def __init__(self, file: Path, folder: Path, environment: dict[str, str]) -> None:
-        self.log = folder / "log.txt"
+        self.log = folder / LOG
         self._command = [sys.executable, "-m", "millstream.verify.worker", str(file), str(folder)]
         self._environment = {**os.environ, **environment, "MILLSTREAM_VERBOSE": "1"}
         self._process: subprocess.Popen[bytes] | None = None

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millstream.verify.faults import Chain, Place
+from millstream.verify.faults import Chain, Place, label
 from millstream.verify.sandbox import told
 from millstream.verify.trial import Outcome, Trial
 
@@ -68,8 +68,8 @@ class Certificate:
 
     def save(self, outcome: Outcome) -> Path:
         """The failing case as a test that can be run again."""
-        name = self.trial.job.name.replace("-", "_")
-        file = self.folder / f"test_verify_{name}_{len(self.failures) + 1}.py"
+        job = self.trial.job.name.replace("-", "_")
+        file = self.folder / f"test_verify_{job}_{len(self.failures) + 1}.py"
         listed = "\n".join(f"    {fault!r}," for fault in outcome.chain)
         what = then(outcome.chain)
         file.write_text(TEST.format(what=what, job=str(self.trial.file), faults=listed, given=self.trial.given))
@@ -92,10 +92,10 @@ class Certificate:
         """In the order in which a run meets them; those around one moment on one line."""
         lines: dict[str, list[str]] = {}
         for place in self.trial.choice.places:
-            name, moment = split(place)
-            lines.setdefault(name, []).append(f"{moment} {self.places[place]}".strip())
+            shown, moment = split(place)
+            lines.setdefault(shown, []).append(f"{moment} {self.places[place]}".strip())
         width = max(map(len, lines))
-        told = [f"{name:{width}}  {', '.join(counts)}" for name, counts in lines.items()]
+        told = [f"{shown:{width}}  {', '.join(counts)}" for shown, counts in lines.items()]
         return ["killed at", *(f"  {line}" for line in told), f"{self.real} of them with kill -9, the others as images"]
 
     def _failures(self) -> list[str]:
@@ -113,10 +113,8 @@ class Certificate:
 def split(place: Place) -> tuple[str, str]:
     """`sink.publish of matches`, and which moment of it: before, between, after."""
     point, sink = place
-    name, _, moment = point.rpartition(".")
-    if moment not in MOMENTS:
-        name, moment = point, ""
-    return (f"{name} of {sink}" if sink else name), moment
+    stem, _, moment = point.rpartition(".")
+    return (label((stem, sink)), moment) if moment in MOMENTS else (label(place), "")
 
 
 def then(chain: Chain) -> str:

@@ -23,7 +23,7 @@ from millstream.plan.nodes import Sink
 from millstream.testing.changelog import Rows
 from millstream.verify.contents import Held, held
 from millstream.verify.determinism import order_matters, waiting
-from millstream.verify.faults import Chain, Choice, Fault
+from millstream.verify.faults import Chain, Choice, Fault, Visit, label
 from millstream.verify.images import copy, frozen, restore
 from millstream.verify.inputs import Input, fill
 from millstream.verify.process import Ran, Worker
@@ -71,8 +71,10 @@ class Outcome:
 class Trial:
     """One input, worked off many times, in one folder."""
 
-    def __init__(self, job: Job, file: Path, folder: Path, given: Input) -> None:
+    def __init__(self, job: Job, file: Path, folder: Path, given: Input, at: str = "") -> None:
+        """`at`: it is killed at places only whose name has this in it."""
         self.job = job
+        self._at = at
         self.file = file
         self.folder = folder
         self.given = given
@@ -105,7 +107,7 @@ class Trial:
         """Two runs without a fault: what they write, and which places they meet."""
         watch = Watch()
         self.expected = self._straight(watch)
-        self.choice = Choice(watch.seen, self.given.seed)
+        self.choice = Choice(self._chosen(watch.seen), self.given.seed)
         second = self._straight(Watch())
         for name, difference in differences(self.expected, second, set()):
             raise MillstreamError(
@@ -120,6 +122,17 @@ class Trial:
         shutil.rmtree(self._place, ignore_errors=True)
         self._late = self._well(self._run(watch)).late
         return self._outputs()
+
+    def _chosen(self, visits: list[Visit]) -> list[Visit]:
+        found = [visit for visit in visits if self._at in label(visit.place)]
+        if not found:
+            places = dict.fromkeys(label(visit.place) for visit in visits)
+            raise MillstreamError(
+                "MS-VERIFY-009",
+                f'job "{self.job.name}" meets no place that has {self._at!r} in its name.',
+                found=", ".join(places),
+            )
+        return found
 
     def _well(self, ran: Ran) -> Ran:
         if ran.error is not None:

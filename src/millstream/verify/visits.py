@@ -6,16 +6,13 @@ job's JVM, Python ──"sink.write 3 matches"──▶ Listener ──▶ Watch
 
 from __future__ import annotations
 
-import os
 import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import IO
 
+from millstream.runtime.faults import VISITS
 from millstream.verify.faults import Fault, Visit
-
-PORT = "MILLSTREAM_VISITS"
 
 
 class Watch:
@@ -66,7 +63,7 @@ class Listener:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {PORT: str(self._socket.getsockname()[1])}
+        return {VISITS: str(self._socket.getsockname()[1])}
 
     def _accept(self) -> None:
         while True:
@@ -90,24 +87,3 @@ class Listener:
 
     def close(self) -> None:
         self._socket.close()
-
-
-class Teller:
-    """The other end, for places in Python. Without a listener it says nothing."""
-
-    def __init__(self) -> None:
-        self._lines: IO[str] | None = None
-        self._lock = threading.Lock()
-
-    def at(self, point: str, epoch: int, sink: str) -> None:
-        if PORT not in os.environ:
-            return
-        with self._lock:
-            if self._lines is None:
-                self._lines = socket.create_connection(("127.0.0.1", int(os.environ[PORT]))).makefile("rw")
-            self._lines.write(f"{point}\t{epoch}\t{sink}\n")
-            self._lines.flush()
-            self._lines.readline()
-
-
-TELLER = Teller()

@@ -51,6 +51,14 @@ def run(job: Job, folder: Path, told: dict[str, Any], spark: SparkSession) -> di
         unload_state(spark)
 
 
+def beside(folder: Path, settings: dict[str, str]) -> dict[str, str]:
+    """What Spark keeps for itself: a process that is killed cannot delete it."""
+    place = folder / "spark"
+    place.mkdir(exist_ok=True)
+    options = "spark.driver.extraJavaOptions"
+    return {"spark.local.dir": str(place), options: f"{settings[options]} -Djava.io.tmpdir={place}"}
+
+
 def main(file: str, folder: str) -> None:
     from millstream.spark import session
     from millstream.spark.memory import QUICK
@@ -60,7 +68,7 @@ def main(file: str, folder: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     job = load(Path(file))
-    spark = session.make(SLOTS, job.parallelism, {**QUICK, **MANAGER})
+    spark = session.make(SLOTS, job.parallelism, {**QUICK, **MANAGER, **beside(Path(folder), QUICK)})
     for line in sys.stdin:
         answers.write(json.dumps(run(job, Path(folder), json.loads(line), spark)) + "\n")
         answers.flush()
