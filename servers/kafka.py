@@ -37,11 +37,18 @@ USER, PASSWORD = "millstream", 'a "secret" \\ password'
 class Kafka:
     """A broker that answers at `servers`, and over TLS to a user with a password at `secure`."""
 
-    def __init__(self, server: Server, servers: str, secure: str, ca: Path) -> None:
+    def __init__(self, server: Server, ports: Ports, ca: Path, command: list[str]) -> None:
         self.server = server
-        self.servers = servers
-        self.secure = secure
+        self.port = ports.plain
+        self.servers = f"127.0.0.1:{ports.plain}"
+        self.secure = f"127.0.0.1:{ports.secure}"
         self.ca = ca
+        self._command = command
+
+    def restart(self) -> None:
+        """As after a crash: killed, and started again on the same ports."""
+        self.stop()
+        self.server = serve(self._command, self.server.log.parent, self.servers)
 
     def stop(self) -> None:
         self.server.stop()
@@ -61,19 +68,24 @@ def jars() -> Path:
     return folder
 
 
-def start(folder: Path, options: tuple[str, ...] = QUICK) -> Kafka:
+def start(folder: Path, options: tuple[str, ...] = QUICK, told: int | None = None) -> Kafka:
+    """`told`: the port by which clients are told to come, if something stands between them and the broker."""
     ports = Ports(free_port(), free_port(), free_port())
     settings = folder / "server.properties"
     ca = certificate(folder)
-    told = {**properties(folder, ports), **security(folder)}
-    settings.write_text("".join(f"{name}={escaped(value)}\n" for name, value in told.items()))
+    known = {**properties(folder, ports, told or ports.plain), **security(folder)}
+    settings.write_text("".join(f"{name}={escaped(value)}\n" for name, value in known.items()))
     run = [java(), *options, "-cp", f"{jars()}/*"]
     format_ = [*run, "kafka.tools.StorageTool", "format", "-t", cluster_id(), "-c", str(settings)]
     subprocess.run(format_, check=True, capture_output=True)
-    server = Server([*run, "kafka.Kafka", str(settings)], folder)
-    address = f"127.0.0.1:{ports.plain}"
+    command = [*run, "kafka.Kafka", str(settings)]
+    return Kafka(serve(command, folder, f"127.0.0.1:{ports.plain}"), ports, ca, command)
+
+
+def serve(command: list[str], folder: Path, address: str) -> Server:
+    server = Server(command, folder)
     server.wait_until(lambda: answers(address))
-    return Kafka(server, address, f"127.0.0.1:{ports.secure}", ca)
+    return server
 
 
 class Ports(NamedTuple):
@@ -108,7 +120,7 @@ def escaped(value: str) -> str:
     return value.replace("\\", "\\\\")
 
 
-def properties(folder: Path, ports: Ports) -> dict[str, str]:
+def properties(folder: Path, ports: Ports, told: int) -> dict[str, str]:
     controller = f"127.0.0.1:{ports.controller}"
     return {
         "process.roles": "broker,controller",
@@ -116,6 +128,7 @@ def properties(folder: Path, ports: Ports) -> dict[str, str]:
         "controller.quorum.voters": f"1@{controller}",
         "controller.listener.names": "CONTROLLER",
         "listeners": f"PLAINTEXT://127.0.0.1:{ports.plain},SECURE://127.0.0.1:{ports.secure},CONTROLLER://{controller}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{told},SECURE://127.0.0.1:{ports.secure}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT",
         "log.dirs": str(folder / "data"),
         "offsets.topic.replication.factor": "1",
@@ -144,11 +157,11 @@ def answers(address: str) -> bool:
 
 
 @contextmanager
-def running(options: tuple[str, ...] = QUICK) -> Iterator[Kafka]:
+def running(options: tuple[str, ...] = QUICK, told: int | None = None) -> Iterator[Kafka]:
     """A broker in a folder of its own, gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-kafka-"))
     try:
-        kafka = start(folder, options)
+        kafka = start(folder, options, told)
         try:
             yield kafka
         finally:

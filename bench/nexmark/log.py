@@ -6,7 +6,7 @@
     column       64-bit numbers (times in milliseconds), or for text: 32-bit offsets, one more than rows, then bytes
 
 All numbers are little-endian. Within a block, rows of each kind stand in the order of the events.
-The same events lie beside it as Parquet, for DuckDB.
+The same events lie beside it as Parquet, for DuckDB, and the side table of q13 in a folder of its own.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from bench.nexmark.events import AUCTIONS, BIDS, ROUND, Chunk, chunks
 BLOCK = 1000
 ROWS = {"persons": BLOCK // ROUND, "auctions": BLOCK // ROUND * AUCTIONS, "bids": BLOCK // ROUND * BIDS}
 TIMES = ("date_time", "expires")
+SIDE, SIDE_ROWS = "side", 10_000
 
 
 def write(folder: Path, events: int, seed: int) -> None:
@@ -38,6 +39,13 @@ def write(folder: Path, events: int, seed: int) -> None:
             for kind, rows in parts.items():
                 pq.write_table(timed(rows), folder / f"{kind}-{number:04d}.parquet")
     (folder / "events.idx").write_bytes(np.array(starts, dtype="<i8").tobytes())
+    write_side(folder / SIDE)
+
+
+def write_side(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    rows = {"key": np.arange(SIDE_ROWS), "side": [f"value-{key}" for key in range(SIDE_ROWS)]}
+    pq.write_table(pa.table(rows), folder / "0.parquet")
 
 
 def by_kind(chunk: Chunk) -> dict[str, pa.Table]:

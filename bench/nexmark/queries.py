@@ -98,6 +98,11 @@ def q12(events: Events) -> ms.Table:
     return bids.group_by("bidder", "start").agg(n="count(*)")
 
 
+def q13(events: Events) -> ms.Stream:
+    enriched = events.bids.as_("b").enrich(events.side.as_("s"), on="b.auction % 10000 = s.key", how="inner")
+    return enriched.select("b.auction", "b.bidder", "b.price", "b.date_time", "s.side")
+
+
 def q14(events: Events) -> ms.Stream:
     hour = "hour(date_time)"
     return events.bids.where("0.908 * price > 1000000 AND 0.908 * price < 50000000").select(

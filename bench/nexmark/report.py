@@ -17,7 +17,7 @@ COMPARED = """What is compared: the same events, read by each engine from the sa
 parse, once per query by Millstream and Flink; the same result, computed in full and dropped (blackhole, noop), except
 q10, which writes CSV files. State in RocksDB on all sides, parallelism 2, heap 4 GB. Flink: mini-batch 2 s, objects
 reused, a checkpoint every 10 s. Millstream and PySpark: four epochs, each a checkpoint. CPU seconds are those of all
-processes of an engine, user and system; the median of the rounds after a warm-up.
+processes of an engine, user and system; the median of the rounds, after some to warm up.
 x: how many times the rival's events per CPU second."""
 
 

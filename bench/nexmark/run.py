@@ -17,6 +17,7 @@ from bench.nexmark.flink import Flink, Missing
 from bench.nexmark.jobs import PARALLELISM, Jobs
 from bench.nexmark.oracle import TAKEN, Oracle, Verdict
 from bench.nexmark.queries import QUERIES
+from bench.nexmark.source import EventSource
 from bench.nexmark.spark import QUERIES as SPARK
 from bench.nexmark.spark import Spark
 
@@ -58,7 +59,14 @@ class Wanted:
     rounds: int
     against: tuple[str, ...]
     judge_flink: bool = False
+    warm_ups: int = 3
+    judged: int = 100_000
+    """So many events, the first ones, are enough to judge a query's results."""
     seed: int = 1
+
+
+def source(folder: Path, events: int) -> EventSource:
+    return EventSource(str(folder), max(log.BLOCK, events // EPOCHS), PARALLELISM)
 
 
 class Bench:
@@ -68,15 +76,16 @@ class Bench:
         self.wanted = wanted
         self.console = console
         self.flink: Flink | None = None
-        events = work / "events"
+        events, judged = work / "events", work / "judged"
         log.write(events, wanted.events, wanted.seed)
-        self.oracle = Oracle(events)
+        log.write(judged, min(wanted.events, wanted.judged), wanted.seed)
+        self.oracle = Oracle(judged)
         if "flink" in wanted.against:
             try:
-                self.flink = Flink(TOOLS, work / "flink", events, PARALLELISM)
+                self.flink = Flink(TOOLS, work / "flink", events, judged, PARALLELISM)
             except Missing as reason:
                 console.print(f"[yellow]without flink: {reason}[/]")
-        self.jobs = Jobs(TOOLS, work, events, max(log.BLOCK, wanted.events // EPOCHS))
+        self.jobs = Jobs(TOOLS, work, source(events, wanted.events), source(judged, min(wanted.events, wanted.judged)))
         self.spark = Spark(self.jobs.spark, work, self.jobs.source, PARALLELISM)
 
     def close(self) -> None:
@@ -118,9 +127,12 @@ class Bench:
         self.console.print(f"{query} by flink: {self.oracle.judge_flink(query, changes)}")
 
     def measure(self, row: Row) -> None:
-        """In turn, so that what disturbs the machine disturbs all; the first time is for warming up."""
+        """In turn, so that what disturbs the machine disturbs all; the first times are for warming up.
+
+        Once is not enough: half of what a second run costs is still the JVM's compiler, on all sides.
+        """
         engines = self.engines(row.query) if self.wanted.rounds else {}
-        for number in range(self.wanted.rounds + 1):
+        for number in range(self.wanted.warm_ups + self.wanted.rounds):
             for name, cost in list(engines.items()):
                 try:
                     found = cost()
@@ -128,7 +140,7 @@ class Bench:
                     row.failures[name] = str(error).splitlines()[0]
                     del engines[name]
                     continue
-                if number > 0:
+                if number >= self.wanted.warm_ups:
                     row.costs.setdefault(name, []).append(found)
         said = ", ".join(f"{name} {row.cpu(name):.1f}" for name in row.costs)
         self.console.print(f"{row.query}: {row.verdict or row.failure}; CPU s: {said or '–'}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import millstream as ms
+from bench.nexmark.log import SIDE
+from millstream import files
 from millstream.plan.connectors import Format, OnError, Reader
 
 SCHEMA = (
@@ -64,10 +66,11 @@ class EventSource:
 
 
 class Events:
-    """The three kinds of events, each a stream of its own; the file is read once."""
+    """The three kinds of events, each a stream of its own; the file is read once. Beside them a small table."""
 
     def __init__(self, job: ms.Job, source: EventSource, timed: bool) -> None:
         self.job = job
+        self.folder = source.folder
         time, lateness = ("date_time", LATENESS) if timed else (None, None)
         self.all = job.stream(source, SCHEMA, time=time, lateness=lateness)
 
@@ -85,3 +88,10 @@ class Events:
     def bids(self) -> ms.Stream:
         fields = ("auction", "bidder", "price", "channel", "url", "extra")
         return self.all.where("kind = 2").select("date_time", *(f"bid.{name}" for name in fields))
+
+    @property
+    def side(self) -> ms.Table:
+        """All of it comes with the first epoch."""
+        return self.job.table(
+            files.source(f"{self.folder}/{SIDE}", format="parquet"), "key BIGINT, side STRING", key="key"
+        )

@@ -94,6 +94,7 @@ def test_the_latest_known_is_added_once(tmp_path: Path, spark: SparkSession) -> 
     assert said.rows("known") == expected
 
 
+@pytest.mark.slow
 def test_as_of_waits_for_the_watermark_and_finds_the_version_of_its_time(tmp_path: Path, spark: SparkSession) -> None:
     said = Transcript(tmp_path, spark)
     both = (("u", BEA, at(0, 50)), ("u", ANN, at(0, 10)))
@@ -116,6 +117,7 @@ def test_as_of_waits_for_the_watermark_and_finds_the_version_of_its_time(tmp_pat
     assert said.late == 0
 
 
+@pytest.mark.slow
 def test_late_rows_are_answered_if_their_version_is_kept(tmp_path: Path, spark: SparkSession) -> None:
     said = Transcript(tmp_path, spark)
     said.feed(("u", at(6)), people=(("u", ANN, at(1)), ("u", BEA, at(2)), ("u", CAT, at(9))))
@@ -131,6 +133,7 @@ def test_late_rows_are_answered_if_their_version_is_kept(tmp_path: Path, spark: 
     assert said.late == 3, "two versions came after rows of their time were answered"
 
 
+@pytest.mark.slow
 def test_a_changelog_ends_a_version_when_it_takes_it_back(tmp_path: Path, spark: SparkSession) -> None:
     said = Transcript(tmp_path, spark, changelog=True)
     ann, bea = ("u", ANN, at(1)), ("u", BEA, at(2))

@@ -55,7 +55,7 @@ def said(epochs: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
     return [sorted(((row.get("term"), row.get("link")) for row in rows), key=str) for rows in epochs]
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_rows_wait_until_no_partner_can_come(millstream: Runner, restart: bool) -> None:
     inputs = {
         "searches": [[search(at(0), "a"), search(at(5), "b"), passed(at(5))], [passed(at(10))], [passed(at(11))], []],
@@ -74,7 +74,8 @@ def test_rows_wait_until_no_partner_can_come(millstream: Runner, restart: bool) 
     assert result.late == dict.fromkeys(HOWS, 0)
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_partner_may_come_much_later(millstream: Runner, restart: bool) -> None:
     inputs = {
         "searches": [[search(at(0), "a")], [passed(at(9))], [search(at(9), "late")], [passed(at(30))]],
@@ -161,7 +162,8 @@ def hourly(how: str) -> ms.Job:
     return job
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_waited_is_not_late_for_what_follows(millstream: Runner, restart: bool) -> None:
     """The watermark jumps far past the end of the window, and of the row's own time, in one epoch."""
     inputs = {
@@ -183,7 +185,8 @@ def test_what_waited_is_not_late_for_what_follows(millstream: Runner, restart: b
     }
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_ttl_forgets(millstream: Runner, restart: bool) -> None:
     """Rows of streams are dropped when the watermark has passed them by the ttl; what was sent stays."""
     job = ms.Job("searches")

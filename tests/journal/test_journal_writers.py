@@ -131,6 +131,7 @@ def test_threads_share_a_producer(disk):
         assert [v for v in values if v.startswith(f"{name} ")] == [f"{name} {i}" for i in range(500)]
 
 
+@pytest.mark.slow
 def test_what_was_flushed_survives_kills_while_others_read(disk, python):
     seen: list[journal.Record] = []
     stop = threading.Event()

@@ -78,7 +78,7 @@ def aggregate_whole_cases(job: ms.Job, topics: Topics) -> None:
     rows.group_by("s").agg(low="min(d)", high="max(d)", first="min(e)", n="count(*)").to(topics.sink("by_s"))
 
 
-@job("straight", facts=120, items=250, accounts=150)
+@job(facts=120, items=250, accounts=150)
 def aggregates(job: ms.Job, topics: Topics) -> None:
     """Several in one stage, over a stream, a changelog and upserts; keys of several types; no combining for some."""
     stream, table, latest = facts(job, topics), items(job, topics), accounts(job, topics)

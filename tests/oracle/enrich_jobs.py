@@ -10,7 +10,7 @@ import millstream as ms
 from millstream.testing.oracle import Topics
 
 
-@job("restarted", first=("items", "people", "accounts"), facts=120, items=250, people=200, accounts=160)
+@job(first=("items", "people", "accounts"), facts=120, items=250, people=200, accounts=160)
 def enrich(job: ms.Job, topics: Topics) -> None:
     """Tables by key, by another column with many rows, made by an aggregate; NULL keys; conditions."""
     stream, table = facts(job, topics).as_("a"), items(job, topics).as_("b")

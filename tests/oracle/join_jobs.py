@@ -39,7 +39,7 @@ def self_join(job: ms.Job, topics: Topics) -> None:
     ).to(topics.sink("out", changelog=True))
 
 
-@job("straight", facts=70, more=40, items=120, people=150, accounts=100)
+@job(quick=True, facts=70, more=40, items=120, people=150, accounts=100)
 def joins(job: ms.Job, topics: Topics) -> None:
     """Every pair of kinds in one stage; residuals; keys of different types; hot keys with many rows on both sides."""
     stream, more, table = facts(job, topics), facts(job, topics, "more"), items(job, topics)
@@ -61,7 +61,7 @@ def joins(job: ms.Job, topics: Topics) -> None:
     ).to(topics.sink("self"))
 
 
-@job("straight", facts=120, more=80, items=250)
+@job(facts=120, more=80, items=250)
 def hot_keys(job: ms.Job, topics: Topics) -> None:
     """Far more rows of one key, on both sides, than are kept in line; then deleted down to few."""
     stream, more, table = facts(job, topics), facts(job, topics, "more"), items(job, topics)
@@ -88,7 +88,7 @@ def key_types(job: ms.Job, topics: Topics) -> None:
     )
 
 
-@job("straight", facts=60, more=40, items=80)
+@job(facts=60, more=40, items=80)
 def timed_joins(job: ms.Job, topics: Topics) -> None:
     """Times in the condition, and a time to live, with so much lateness that nothing is over: as any join."""
     left = job.stream(topics.source("facts"), FACTS, time="at", lateness="100 days").as_("a")

@@ -9,7 +9,7 @@ import millstream as ms
 from millstream.testing.oracle import Topics
 
 
-@job("straight", facts=60, items=120, people=120)
+@job(facts=60, items=120, people=120)
 def nested(job: ms.Job, topics: Topics) -> None:
     """Joins of joins, aggregates of joins and of aggregates; a node that several steps read; rows that pass levels."""
     stream, table, persons = facts(job, topics), items(job, topics), people(job, topics)
@@ -41,7 +41,7 @@ def aggregate_of_aggregate(job: ms.Job, topics: Topics) -> None:
     per_key.group_by("c").agg(keys="count(*)", n="sum(n)", high="max(high)").to(topics.sink("out"))
 
 
-@job("restarted", accounts=160, people=200)
+@job(accounts=160, people=200)
 def upserts(job: ms.Job, topics: Topics) -> None:
     """Tables by key, to sinks by key: an update may leave one task and come out of another."""
     latest, persons = accounts(job, topics), people(job, topics)

@@ -12,7 +12,7 @@ PAIRS = {"c": "a.c", "v": "a.v", "d": "b.c", "w": "b.v"}
 LEFT = {"c": "a.c", "v": "a.v"}
 
 
-@job("straight", facts=60, more=40, items=120)
+@job(facts=60, more=40, items=120)
 def outer_joins(job: ms.Job, topics: Topics) -> None:
     """Without a residual: a row has a partner if the other side has rows of its key."""
     stream, more, table = facts(job, topics).as_("a"), facts(job, topics, "more").as_("b"), items(job, topics)
@@ -27,7 +27,7 @@ def outer_joins(job: ms.Job, topics: Topics) -> None:
         table.as_("a").join(table.as_("b"), on=on, how=how).select(**LEFT).to(topics.sink(how, changelog=True))
 
 
-@job("restarted", facts=50, more=40, items=150)
+@job(facts=50, more=40, items=150)
 def outer_joins_with_residuals(job: ms.Job, topics: Topics) -> None:
     """Each row has partners of its own; hot keys outgrow what is kept in line, and shrink again."""
     stream, more, table = facts(job, topics).as_("a"), facts(job, topics, "more").as_("b"), items(job, topics)

@@ -114,7 +114,7 @@ class Leaky(ms.Process):
         yield key, sum(self.words.values()), len(self.all)
 
 
-@job(facts=150, more=80, quick="restarted", real_time=False)
+@job(facts=150, more=80, real_time=False)
 def processes(job: ms.Job, topics: Topics) -> None:
     """Beside other operators in a stage, upon one another, below joins and aggregates; large state; failures."""
     stream, more = facts(job, topics), facts(job, topics, "more")

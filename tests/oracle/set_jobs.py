@@ -10,7 +10,7 @@ import millstream as ms
 from millstream.testing.oracle import Topics
 
 
-@job("straight", facts=80, items=200)
+@job(facts=80, items=200)
 def whole(job: ms.Job, topics: Topics) -> None:
     """Grouped by nothing: one row from the first epoch on, also of no rows, and again when all are gone."""
     stream, table = facts(job, topics), items(job, topics)

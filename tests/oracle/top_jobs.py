@@ -9,7 +9,7 @@ import millstream as ms
 from millstream.testing.oracle import Topics
 
 
-@job("restarted", facts=120, items=300, people=200)
+@job(facts=120, items=300, people=200)
 def tops(job: ms.Job, topics: Topics) -> None:
     """Over streams and tables, with and without ranks, ties, NULLs; of large groups that shrink; upon aggregates."""
     stream, table, persons = facts(job, topics), items(job, topics), people(job, topics)

@@ -147,6 +147,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 def test_wrong_rows_and_wrong_state(bench: Bench) -> None:
     """All in one job, with dead letters: each is told of."""
     bench.feed(("a", 1, at(0)))

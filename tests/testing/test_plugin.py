@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 TEST = """
@@ -24,6 +26,7 @@ def test_settings(millstream, millstream_spark):
 """
 
 
+@pytest.mark.slow
 def test_a_project_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "test_odd.py").write_text(TEST)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmillstream_spark =\n  spark.app.name = ours\n")

@@ -65,7 +65,9 @@ def bill(name: str, n: int) -> dict[str, Any]:
     return {"name": name, "n": n}
 
 
-@pytest.mark.parametrize("how", [{}, {"restart_between": True, "parallelism": 3}], ids=str)
+@pytest.mark.parametrize(
+    "how", [{}, pytest.param({"restart_between": True, "parallelism": 3}, marks=pytest.mark.slow)], ids=str
+)
 def test_outputs_come_by_sink_and_epoch(millstream: Runner, how: dict[str, Any]) -> None:
     result = millstream.run(billing(), INPUTS, clock=CLOCK, **how)
     assert result["bills"].epochs == [

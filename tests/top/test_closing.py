@@ -20,6 +20,7 @@ def at(minute: int) -> str:
     return f"2026-01-01T00:{minute:02d}:00.000000Z"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("final", [False, True])
 def test_state_goes_when_windows_close(final: bool, tmp_path: Path, spark: SparkSession) -> None:
     path = str(tmp_path / "journal")

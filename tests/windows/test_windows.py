@@ -49,7 +49,7 @@ def windows(epochs: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
     return [sorted(tuple(row[name] for name in COLUMNS) for row in rows if isinstance(row, dict)) for rows in epochs]
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_final_results_come_once_when_the_watermark_passes(millstream: Runner, restart: bool) -> None:
     rows = epochs(
         (at(0, 10), "a", 1), (at(0, 50), "a", 2), (at(1, 5), "a", 3), (at(0, 59), "a", 4), (at(1, 31), "b", 7)
@@ -85,6 +85,24 @@ def test_a_row_is_in_every_window_that_it_falls_into(millstream: Runner) -> None
     rows = [metric(at(2, 30), "a", 1), metric(at(3), "a", 2), metric(None, "a", 3), Watermark(at(30))]
     result = millstream.run(job(window=ms.hopping("3 minutes", every="2 minutes")), {"metrics": rows})
     assert windows(result["final"].epochs) == [[(at(0), at(3), "a", 1, 1), (at(2), at(5), "a", 2, 2)]]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_row_too_late_for_one_window_still_counts_in_the_next(millstream: Runner, restart: bool) -> None:
+    rows = epochs((at(2, 30), "a", 1), (at(4, 10), "a", 5), (at(3), "a", 7), (at(1), "b", 2), (at(9), "c", 1))
+    hopping = job(window=ms.hopping("4 minutes", every="2 minutes"))
+    result = millstream.run(hopping, rows, restart_between=restart)
+    first, middle, end = (at(0), at(4), "a", 1, 1), (at(2), at(6), "a", 3, 7), (at(4), at(8), "a", 1, 5)
+    assert windows(result["final"].epochs) == [[], [first], [], [], [middle, end]]
+    assert windows(result["changes"].epochs) == [
+        [first, (at(2), at(6), "a", 1, 1)],
+        [(at(2), at(6), "a", 2, 5), end],
+        [middle],
+        [],
+        [(at(6), at(10), "c", 1, 1), (at(8), at(12), "c", 1, 1)],
+    ]
+    # The third row for one window, the fourth for both of its windows.
+    assert result.late == {"cpu": 3, "closed": 3}
 
 
 def test_a_row_in_a_gap_between_windows_is_in_none(millstream: Runner) -> None:
@@ -124,7 +142,7 @@ def test_a_session_that_is_over_takes_no_more_rows(millstream: Runner) -> None:
     assert [row["at"] for row in result["late"].rows] == [at(3)]
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_sliding_window_changes_when_a_row_leaves(millstream: Runner, restart: bool) -> None:
     job = ms.Job("metrics")
     window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.sliding("5 minutes"))

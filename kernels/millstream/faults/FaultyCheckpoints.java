@@ -9,13 +9,15 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
 
 /**
- * Spark's checkpoint files, with places to fail at: {@code offsets}, {@code commits} and {@code state}, each with
- * {@code .before} and {@code .after} the moment at which a file appears, and {@code state.during} its writing.
+ * Spark's checkpoint files, with places to fail at: {@code offsets}, {@code commits}, {@code state}, and before the
+ * first epoch {@code metadata} of the query and {@code schema} of its state. Each has {@code .before} and {@code .after}
+ * the moment at which a file appears, and {@code .during} its writing.
  */
 public final class FaultyCheckpoints extends LocalCheckpoints {
   private static final Pattern LOG = Pattern.compile(".*/(offsets|commits)/(\\d+)");
   private static final Pattern STATE =
       Pattern.compile(".*/(state)/.*?(\\d+)(?:_[^/]*)?\\.(?:changelog|zip|delta|snapshot)");
+  private static final Pattern ONCE = Pattern.compile(".*/(?:(metadata)|state/.*/(?:_metadata|_stateSchema)/.*)");
 
   public FaultyCheckpoints(Path path, Configuration conf) {
     super(path, conf);
@@ -31,7 +33,8 @@ public final class FaultyCheckpoints extends LocalCheckpoints {
         return new Faulty(file, matcher.group(1), Long.parseLong(matcher.group(2)));
       }
     }
-    return file;
+    Matcher once = ONCE.matcher(name);
+    return once.matches() ? new Faulty(file, once.group(1) == null ? "schema" : "metadata", 0) : file;
   }
 
   private static final class Faulty extends CancellableFSDataOutputStream {

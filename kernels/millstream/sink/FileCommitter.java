@@ -32,7 +32,7 @@ final class FileCommitter implements Committer {
 
   @Override
   public void prepared(long epoch, List<TaskWriter.Prepared> tasks) throws IOException {
-    Faults.at("sink.prepare.before", epoch);
+    Faults.at("sink.prepare.before", epoch, spec.name());
     Path ready = folder.ready(epoch);
     folder.delete(ready);
     Set<Path> touched = new TreeSet<>();
@@ -53,22 +53,22 @@ final class FileCommitter implements Committer {
     for (Path path : touched) {
       folder.sync(path);
     }
-    Faults.at("sink.prepare.after", epoch);
+    Faults.at("sink.prepare.after", epoch, spec.name());
   }
 
   @Override
   public void publish(long upTo) throws IOException {
     for (Map.Entry<Long, Path> ready : folder.ready().headMap(upTo, true).entrySet()) {
       long epoch = ready.getKey();
-      Faults.at("sink.publish.before", epoch);
+      Faults.at("sink.publish.before", epoch, spec.name());
       if (!folder.exists(new Path(ready.getValue(), FileFolder.MANIFEST))) {
         throw SinkException.preparedFileMissing(spec.name(), epoch, ready.getValue() + "/" + FileFolder.MANIFEST);
       }
       folder.move(ready.getValue(), folder.published(epoch));
       folder.sync(folder.root());
-      Faults.at("sink.publish.between", epoch);
+      Faults.at("sink.publish.between", epoch, spec.name());
       folder.delete(folder.open(epoch));
-      Faults.at("sink.publish.after", epoch);
+      Faults.at("sink.publish.after", epoch, spec.name());
     }
   }
 

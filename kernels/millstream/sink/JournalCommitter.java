@@ -57,10 +57,10 @@ final class JournalCommitter implements Committer {
     if (files.isEmpty()) {
       return;
     }
-    Faults.at("sink.prepare.before", epoch);
+    Faults.at("sink.prepare.before", epoch, spec.name());
     disk.makeFolder(lists);
     disk.writeAtomically(list(epoch), new PreparedList(epoch, files).json());
-    Faults.at("sink.prepare.after", epoch);
+    Faults.at("sink.prepare.after", epoch, spec.name());
   }
 
   private String list(long epoch) {
@@ -82,12 +82,12 @@ final class JournalCommitter implements Committer {
   public void publish(long upTo) throws IOException {
     for (long epoch : preparedEpochs().headSet(upTo, true)) {
       PreparedList list = PreparedList.parse(disk.readAll(list(epoch)));
-      Faults.at("sink.publish.before", epoch);
+      Faults.at("sink.publish.before", epoch, spec.name());
       publish(list);
       disk.delete(list(epoch));
       // What is left of these epochs are files of attempts that did not count.
       deleteOpen(file -> file.epoch() <= epoch);
-      Faults.at("sink.publish.after", epoch);
+      Faults.at("sink.publish.after", epoch, spec.name());
     }
   }
 
@@ -98,7 +98,7 @@ final class JournalCommitter implements Committer {
       if (publish(file, list.epoch())) {
         touched.add(file.partition());
         if (++renamed == 1 && list.files().size() > 1) {
-          Faults.at("sink.publish.between", list.epoch());
+          Faults.at("sink.publish.between", list.epoch(), spec.name());
         }
       }
     }

@@ -45,15 +45,16 @@ final class SinksWriter implements DataWriter<InternalRow> {
 
   @Override
   public void write(InternalRow row) throws IOException {
-    Faults.at("sink.write", task.epoch());
     int sink = row.getInt(0);
     if (sink < 0 || sink >= writers.length) {
       throw SinkException.badOption("a row names sink " + sink + " of " + writers.length + ".");
     }
+    SinkSpec spec = specs.get(sink);
     if (writers[sink] == null) {
-      SinkSpec spec = specs.get(sink);
+      Faults.at("sink.open", task.epoch(), spec.name());
       writers[sink] = WeightedWriter.of(spec, SinkKind.of(spec).writer(spec, task), task.each());
     }
+    Faults.at("sink.write", task.epoch(), spec.name());
     byte[] key = row.isNullAt(1) ? null : row.getBinary(1);
     byte[] value = row.isNullAt(2) ? null : row.getBinary(2);
     writers[sink].write(key, value, whole(row, sink), row.getLong(3));
@@ -69,7 +70,10 @@ final class SinksWriter implements DataWriter<InternalRow> {
   public WriterCommitMessage commit() throws IOException {
     TaskWriter.Prepared[] prepared = new TaskWriter.Prepared[writers.length];
     for (int sink = 0; sink < writers.length; sink++) {
-      prepared[sink] = writers[sink] == null ? null : writers[sink].prepare();
+      if (writers[sink] != null) {
+        Faults.at("sink.close", task.epoch(), specs.get(sink).name());
+        prepared[sink] = writers[sink].prepare();
+      }
     }
     return new Message(prepared);
   }

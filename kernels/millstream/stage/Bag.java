@@ -21,7 +21,7 @@ import org.apache.spark.sql.types.StructType;
  *   many rows:  each under its own key in map state, never all in memory
  * </pre>
  */
-final class Bag {
+final class Bag implements Side {
   /** More rows than this are moved to map state: rewriting them all for each new one would cost more. */
   private static final int INLINE = 16;
 
@@ -75,7 +75,8 @@ final class Bag {
         name, new InternalRowEncoder(rowType), new InternalRowEncoder(figures(counted)), TTLConfig.NONE());
   }
 
-  void load(InternalRow state) {
+  @Override
+  public void load(InternalRow state) {
     rows.clear();
     spilled = 0;
     dirty = false;
@@ -91,7 +92,8 @@ final class Bag {
     }
   }
 
-  InternalRow save() {
+  @Override
+  public InternalRow save() {
     Object[] entries = new Object[rows.size()];
     for (int i = 0; i < entries.length; i++) {
       Held held = rows.get(i);
@@ -104,11 +106,13 @@ final class Bag {
     return new GenericInternalRow(new Object[] {spilled, new GenericArrayData(entries)});
   }
 
-  boolean dirty() {
+  @Override
+  public boolean dirty() {
     return dirty;
   }
 
-  boolean isEmpty() {
+  @Override
+  public boolean isEmpty() {
     return spilled == 0 && rows.isEmpty();
   }
 
@@ -121,7 +125,8 @@ final class Bag {
   }
 
   /** Adds a weight to a row; at zero the row is gone. The row must be the caller's own copy. */
-  void add(InternalRow row, long weight) {
+  @Override
+  public void add(InternalRow row, long weight) {
     if (spilled > 0) {
       addSpilled(row, weight);
     } else {
@@ -216,7 +221,8 @@ final class Bag {
   }
 
   /** The rows, one by one; those in map state are read as they are asked for. */
-  Iterator<Held> iterator() {
+  @Override
+  public Iterator<Held> iterator() {
     return spilled > 0 ? new SpilledRows(spill.iterator()) : new InlineRows(rows.iterator());
   }
 

@@ -30,18 +30,20 @@ final class Join extends Operator {
   private final StructType[] types;
   private final int leftPort;
   private final boolean appendOnly;
+  private final Residual residual;
   private transient ValueState<InternalRow> state;
-  private transient Bag[] sides;
+  private transient Side[] sides;
 
-  Join(String name, StructType left, StructType right, int leftPort, boolean appendOnly) {
-    super(name, false);
-    this.types = new StructType[] {left, right};
-    this.leftPort = leftPort;
-    this.appendOnly = appendOnly;
+  Join(OperatorSpec spec) {
+    super(spec.name(), false);
+    this.types = new StructType[] {spec.input(0), spec.input(1)};
+    this.leftPort = spec.port();
+    this.appendOnly = spec.flag("append_only");
+    this.residual = Residual.of(spec);
   }
 
   static Join of(OperatorSpec spec) {
-    return new Join(spec.name(), spec.input(0), spec.input(1), spec.port(), spec.flag("append_only"));
+    return new Join(spec);
   }
 
   @Override
@@ -51,13 +53,19 @@ final class Join extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
-    StructType both = new StructType().add("l", Bag.type(types[0]), false).add("r", Bag.type(types[1]), false);
+    StructType both = new StructType().add("l", saved(types[0]), false).add("r", saved(types[1]), false);
     state = handle.getValueState(name + "_sides", new InternalRowEncoder(both), TTLConfig.NONE());
-    sides = new Bag[] {bag(handle, 0, "_left"), bag(handle, 1, "_right")};
+    sides = new Side[] {side(handle, name + "_left", types[0]), side(handle, name + "_right", types[1])};
   }
 
-  private Bag bag(StatefulProcessorHandle handle, int side, String suffix) {
-    return new Bag(this, types[side], Bag.spill(handle, name + suffix, types[side]));
+  private StructType saved(StructType rowType) {
+    return appendOnly ? Pile.type(rowType) : Bag.type(rowType);
+  }
+
+  private Side side(StatefulProcessorHandle handle, String name, StructType rowType) {
+    return appendOnly
+        ? new Pile(handle, name, rowType)
+        : new Bag(this, rowType, Bag.spill(handle, name, rowType));
   }
 
   @Override
@@ -114,6 +122,7 @@ final class Join extends Operator {
     private final Iterator<Input> inputs;
     private Input input;
     private Iterator<Held> partners = Collections.emptyIterator();
+    private Held partner;
     private boolean finished;
 
     Matches(Iterator<Input> inputs) {
@@ -122,10 +131,21 @@ final class Join extends Operator {
 
     @Override
     public boolean hasNext() {
-      while (!finished && !partners.hasNext()) {
-        advance();
+      while (partner == null && !finished) {
+        if (partners.hasNext()) {
+          Held next = partners.next();
+          partner = meets(next) ? next : null;
+        } else {
+          advance();
+        }
       }
-      return !finished;
+      return partner != null;
+    }
+
+    private boolean meets(Held other) {
+      boolean left = input.side() == 0;
+      return residual == null
+          || residual.met(left ? input.row() : other.row, left ? other.row : input.row());
     }
 
     private void advance() {
@@ -147,11 +167,12 @@ final class Join extends Operator {
       if (!hasNext()) {
         throw new NoSuchElementException();
       }
-      Held partner = partners.next();
       Object[] pair = new Object[2];
       pair[input.side()] = input.row();
       pair[1 - input.side()] = partner.row;
-      return new Change(new GenericInternalRow(pair), Math.multiplyExact(input.weight(), partner.weight));
+      long weight = Math.multiplyExact(input.weight(), partner.weight);
+      partner = null;
+      return new Change(new GenericInternalRow(pair), weight);
     }
   }
 

@@ -9,16 +9,24 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.ByteArray;
 
 /** The order of rows: by some fields, then by all of them, then by their bytes: no two different rows are alike in it. */
 final class RowOrder implements Comparator<InternalRow>, Serializable {
   private static final long serialVersionUID = 1L;
 
-  private record By(int at, DataType type, boolean descending, boolean nullsFirst) implements Serializable {}
+  private record By(int at, DataType type, boolean descending, boolean nullsFirst) implements Serializable {
+    /** Whether values are plain numbers, which need not be made objects to be compared. */
+    boolean plain() {
+      return type instanceof LongType || type instanceof TimestampType;
+    }
+  }
 
   private final List<By> parts = new ArrayList<>();
+  /** NULL for what is compared as it is. */
   private transient List<Comparator<Object>> values;
 
   /** {@code order}: [{at, descending, nulls_first}, …]; {@code fields}: so many settle ties. */
@@ -53,7 +61,10 @@ final class RowOrder implements Comparator<InternalRow>, Serializable {
       boolean none = other.isNullAt(by.at);
       return no == none ? 0 : (no == by.nullsFirst ? -1 : 1);
     }
-    int found = natural.compare(one.get(by.at, by.type), other.get(by.at, by.type));
+    int found =
+        natural == null
+            ? Long.compare(one.getLong(by.at), other.getLong(by.at))
+            : natural.compare(one.get(by.at, by.type), other.get(by.at, by.type));
     return by.descending ? -found : found;
   }
 
@@ -61,7 +72,7 @@ final class RowOrder implements Comparator<InternalRow>, Serializable {
   private List<Comparator<Object>> comparators() {
     List<Comparator<Object>> made = new ArrayList<>();
     for (By part : parts) {
-      made.add((Comparator<Object>) (Comparator<?>) TypeUtils.getInterpretedOrdering(part.type));
+      made.add(part.plain() ? null : (Comparator<Object>) (Comparator<?>) TypeUtils.getInterpretedOrdering(part.type));
     }
     return made;
   }

@@ -1,7 +1,5 @@
 package millstream.stage;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -40,8 +38,8 @@ final class Top extends Operator {
   private final int wanted;
   private final boolean ranked;
   private final boolean appendOnly;
-  /** Which key says when a group is closed, and how long after it; NULL: never. */
-  private final Closing closing;
+  /** When a group is closed; NULL: never. */
+  private final GroupEnd end;
   /** More rows than this do not stay in the head. */
   private final int room;
 
@@ -62,12 +60,13 @@ final class Top extends Operator {
     this.wanted = spec.json().get("count").asInt();
     this.ranked = spec.flag("ranked");
     this.appendOnly = spec.flag("append_only");
-    this.closing = Closing.of(spec.json().get("closing"), spec.keySlots());
+    this.end = GroupEnd.of(spec);
     this.room = 2 * wanted + 16;
   }
 
-  static Top of(OperatorSpec spec) {
-    return new Top(spec);
+  static Operator of(OperatorSpec spec) {
+    boolean one = spec.json().get("count").asInt() == 1 && !spec.flag("ranked");
+    return one && spec.flag("append_only") ? new Best(spec) : new Top(spec);
   }
 
   @Override
@@ -100,23 +99,11 @@ final class Top extends Operator {
     return Collections.emptyIterator();
   }
 
-  private void setTimer(InternalRow key) {
-    if (!key.isNullAt(closing.slot)) {
-      handle.registerTimer(Math.floorDiv(key.getLong(closing.slot), 1000L) + closing.after);
-    }
-  }
-
-  private record Closing(int slot, long after) implements Serializable {
-    static Closing of(JsonNode spec, int[] slots) {
-      return spec == null ? null : new Closing(slots[spec.get("key").asInt()], spec.get("after_ms").asLong());
-    }
-  }
-
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
     InternalRow saved = state.get();
-    if (saved == null && closing != null) {
-      setTimer(key);
+    if (saved == null && end != null) {
+      end.setTimer(key, handle);
     }
     load(saved);
     List<InternalRow> before = first();

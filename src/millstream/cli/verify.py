@@ -2,86 +2,114 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
 from rich.progress import Progress
 
-from millstream.api.job import Job
 from millstream.cli import verbose
-from millstream.errors import MillstreamError
 from millstream.plan.modes import milliseconds
-from millstream.testing.faults import Fault
+
+if TYPE_CHECKING:
+    from millstream.verify.report import Certificate
+    from millstream.verify.trial import Trial
+
+
+MOST = 4
+"""So many times the number of places it is killed at most, if one of them does not come again."""
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--faults", default=26, show_default=True, type=click.IntRange(min=1), help="How often it is killed.")
-@click.option("--for", "length", metavar="TIME", help="End after so long, whatever number of faults it was: 10m.")
-@click.option("--rows", default=400, show_default=True, type=click.IntRange(min=10), help="Rows of each source.")
+@click.option(
+    "--faults", type=click.IntRange(min=1), help="How often it is killed; otherwise once or more at every place."
+)
+@click.option("--for", "length", metavar="TIME", help="End after so long, however often it was killed by then: 10m.")
+@click.option(
+    "--rows", default=300, show_default=True, type=click.IntRange(min=10), help="Rows of each source, at most."
+)
+@click.option("--at", default="", metavar="TEXT", help="Only at places that have this in their names: sink.publish.")
 @click.option("--seed", default=1, show_default=True, help="The same one gives the same input and the same faults.")
+@click.option(
+    "--input",
+    "recorded",
+    multiple=True,
+    metavar="SOURCE=PLACE",
+    help="Recorded rows of a source: a file of JSON lines, or a topic as folder/topic. Otherwise they are made up.",
+)
 @verbose.option
-def verify(file: Path, faults: int, length: str | None, rows: int, seed: int) -> None:
+def verify(
+    file: Path, faults: int | None, length: str | None, rows: int, at: str, seed: int, recorded: tuple[str, ...]
+) -> None:
     """Prove on the job in FILE that each message counts once.
 
-    The job runs in a folder of its own, on records of its topics or on rows made from its schemas; no other system is
-    touched. It is killed at one place after the other, started again each time, and its sinks are compared with a run
-    without faults, and with the same job as batch SQL.
+    The job runs in a folder of its own, on recorded or made-up rows; no other system is touched. It is killed at one
+    place after the other, started again each time, and what its sinks hold is compared with a run without faults, and
+    with the same job as batch SQL.
     """
-    from millstream.verify.child import load
-    from millstream.verify.inputs import fill
+    from millstream.verify.determinism import refuse_moving
+    from millstream.verify.inputs import Input
+    from millstream.verify.process import LOG
     from millstream.verify.trial import Trial
+    from millstream.verify.worker import load
 
-    job = load(file)
-    refuse_moving(job)
-    folder = Path(tempfile.mkdtemp(prefix="millstream-verify-"))
-    click.echo(f"{job.name}: seed {seed}, in {folder}")
-    for source in job.plan().sources:
-        click.echo(f"  source {source.name}: {fill(source, folder, rows, seed)}")
-    counted = {source.name: rows for source in job.plan().sources}
     until = time.monotonic() + milliseconds(length) / 1000 if length else None
-    certify(Trial(job, file.resolve(), folder, counted, seed), faults, until)
-
-
-def certify(trial: object, faults: int, until: float | None) -> None:
-    """Runs the trial and prints what came out; the last line says it all."""
-    from millstream.verify.report import Certificate
-    from millstream.verify.trial import Trial, differences
-
-    assert isinstance(trial, Trial)
-    expected = trial.expected()
-    certificate = Certificate(trial)
-    with Progress(transient=True) as progress:
-        task = progress.add_task("killing", total=faults)
-
-        def met(fault: Fault) -> None:
-            certificate.faults += 1
-            progress.update(task, advance=1, description=f"killed at {fault.point}")
-
-        for planned in trial.rounds():
-            chosen = planned[: faults - certificate.faults]
-            place = trial.killed(f"round-{certificate.rounds}", chosen, met)
-            certificate.take(chosen, differences(expected, trial.held(place)))
-            trial.clean(place)
-            if certificate.faults >= faults or (until is not None and time.monotonic() > until):
-                break
+    job = load(file)
+    job.plan()
+    refuse_moving(job._sinks)
+    given = Input(rows, seed, dict(map(named, recorded)))
+    folder = Path(tempfile.mkdtemp(prefix="millstream-verify-"))
+    try:
+        with Trial(job, file.resolve(), folder, given, at) as trial:
+            certificate = certify(trial, faults, until)
+    except BaseException:
+        if (folder / LOG).exists():
+            click.echo(f"what it left is in {folder}", err=True)
+        else:
+            shutil.rmtree(folder)
+        raise
     click.echo(certificate.text())
+    shutil.rmtree(folder, ignore_errors=True)
     sys.exit(0 if certificate.good else 1)
 
 
-def refuse_moving(job: Job) -> None:
-    from millstream.verify.determinism import moving_steps
+def named(text: str) -> tuple[str, str]:
+    name, sign, place = text.partition("=")
+    if not sign:
+        raise click.UsageError(f"--input {text} names no source: --input SOURCE={text}")
+    return name, place
 
-    found = list(moving_steps(job._sinks))
-    if found:
-        node, function = found[0]
-        raise MillstreamError(
-            "MS-VERIFY-003",
-            f'step "{node.name}" uses {function}, whose result is another one each time: runs cannot be compared.',
-            at=node.at,
-            found=f"{len(found)} such steps" if len(found) > 1 else None,
-            hint="take the time from a column of the rows, and random numbers from a hash of them",
-        )
+
+def certify(trial: Trial, faults: int | None, until: float | None) -> Certificate:
+    """Runs the trial; a bar on stderr says how far it is."""
+    from millstream.verify.report import Certificate
+
+    click.echo(f"job {trial.job.name}, seed {trial.given.seed}")
+    for name, (count, source) in trial.inputs.items():
+        click.echo(f"  source {name}: {count} records, {source}")
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("running without faults", total=None)
+        trial.straight()
+        progress.update(bar, description="running as batch SQL")
+        certificate = Certificate(trial, Path.cwd(), trial.batch())
+        places = len(trial.choice.places)
+        progress.update(bar, total=faults or places, completed=0, description="killing")
+
+        def over() -> bool:
+            enough = not certificate.missed or certificate.faults > MOST * places
+            done = certificate.faults >= faults if faults else enough
+            return done or (until is not None and time.monotonic() > until)
+
+        for outcome in trial.faults():
+            certificate.take(outcome)
+            progress.update(bar, completed=certificate.faults if faults else places - certificate.missed)
+            progress.update(bar, description=f"killed at {outcome.chain[-1]}")
+            if over():
+                break
+    return certificate

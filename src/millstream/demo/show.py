@@ -123,7 +123,7 @@ class Demo:
             uncommitted=self._uncommitted.latency(),
             committed=self._committed.latency(),
             epochs=progress.epoch + 1 if progress else 0,
-            state_rows=progress.state_rows if progress else 0,
+            state_rows=progress.state_rows if progress else None,
             state_bytes=progress.state_bytes if progress else 0,
             latest=self._uncommitted.latest,
         )

@@ -29,7 +29,7 @@ class Snapshot:
     committed: Latency | None = None
     epochs: int = 0
     every_ms: int = 0
-    state_rows: int = 0
+    state_rows: int | None = None
     state_bytes: int = 0
     latest: tuple[str, str] | None = None
 
@@ -75,7 +75,7 @@ def figures(now: Snapshot, notes: bool) -> Table:
         ("  read committed", *latency(now.committed, "yellow"), "once its epoch commits"),
         ("", "", "", ""),
         ("epochs", f"{now.epochs:,}", f"every {span(now.every_ms)}", ""),
-        ("state", f"{now.state_rows:,} rows", size(now.state_bytes), ""),
+        ("state", *state(now), ""),
     )
     for *cells, note in rows:
         table.add_row(*cells, f"   {note}" if notes else "")
@@ -96,9 +96,14 @@ def line(now: Snapshot) -> str:
         f"uncommitted {both(now.uncommitted)}",
         f"committed {both(now.committed)}",
         f"epochs {now.epochs}",
-        f"state {now.state_rows:,} rows, {size(now.state_bytes)}",
+        f"state {', '.join(part for part in state(now) if part)}",
     ]
     return "  ".join(parts)
+
+
+def state(now: Snapshot) -> tuple[str, str]:
+    """How many rows there are, if they are counted, and how large they are."""
+    return "" if now.state_rows is None else f"{now.state_rows:,} rows", size(now.state_bytes)
 
 
 def both(latency: Latency | None) -> str:

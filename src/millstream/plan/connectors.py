@@ -78,7 +78,7 @@ class SinkOptions(Protocol):
 
     @property
     def partition_by(self) -> tuple[str, ...]:
-        """The columns that say where a row goes, and are not written themselves."""
+        """The columns that say where a row goes. They are not written themselves, where files tell them by folders."""
 
     def check(self) -> None:
         """An error if it is not there."""
@@ -98,6 +98,18 @@ class Carrier(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True)
+class RowShape:
+    """A sink's rows as they are carried: the names of their columns, those of the key, and the types.
+
+    `types`: a struct, in Spark's JSON.
+    """
+
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    types: str
+
+
 class Carried(Protocol):
     """A record on its way: without a value it deletes its key."""
 
@@ -112,7 +124,8 @@ class Carried(Protocol):
 class StagedSink(SinkOptions, Protocol):
     """A sink whose rows are staged beside the checkpoint, and carried on when their epoch is committed."""
 
-    def carrier(self, writer: str, mode: WriteMode, columns: tuple[str, ...], key: tuple[str, ...]) -> Carrier: ...
+    def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> Carrier:
+        """`writer`: under which name the sink keeps the number of its last epoch."""
 
 
 class Receiver(Protocol):

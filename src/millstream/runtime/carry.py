@@ -3,7 +3,7 @@
 epoch ─▶ staged in a journal beside the checkpoint ─commit─▶ published there ─▶ carried to the sink, with its token
 
 Only whole epochs are carried, in order. The sink keeps the epoch's number with the rows, so that one that was carried
-before a crash is not carried again.
+before a crash is not carried again. What it said last is remembered here: a sink that knows of less has lost rows.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from itertools import chain as chained
 from pathlib import Path
 
+from millstream.errors import MillstreamError
 from millstream.journal.format import Segment
 from millstream.journal.record import Record
 from millstream.journal.segments import SegmentFile, Tail, chain
 from millstream.journal.topics import Topic, create, describe, open_topic
-from millstream.plan.connectors import Carrier, StagedSink
+from millstream.plan.connectors import Carrier, RowShape, StagedSink
 from millstream.plan.nodes import Sink
+from millstream.runtime import faults
 
 FOLDER = "staged"
 EVERY = 0.05
@@ -48,12 +50,42 @@ class Load:
 
     def carry(self) -> None:
         """Brings every epoch that is published whole to the sink, and then deletes it here."""
-        epochs = self.epochs()
-        last = self.carrier.last() if epochs else -1
+        epochs, known = self.epochs(), self.remembered
+        last = self.arrived() if any(epoch > known for epoch in epochs) else known
         for epoch, segments in sorted(epochs.items()):
             if epoch > last:
-                self.carrier.carry(epoch, chained.from_iterable(self.records(segment) for segment in segments))
+                faults.at("carry.before", epoch, self.topic.name)
+                self.carrier.carry(epoch, self.all_records(epoch, segments))
+                faults.at("carry.after", epoch, self.topic.name)
             self.drop(segments)
+            if epoch > known:
+                self.remember(self.carrier.last())
+
+    def arrived(self) -> int:
+        """The last epoch that the sink has: an error if it once had a later one."""
+        last = self.carrier.last()
+        if last < self.remembered:
+            raise MillstreamError(
+                "MS-SINK-007",
+                f'sink "{self.topic.name}" had the rows of epoch {self.remembered}, and has lost them.',
+                found="its last epoch: " + ("none" if last < 0 else str(last)),
+                hint="bring back what it held, or begin anew with another checkpoint folder",
+            )
+        return last
+
+    @property
+    def note(self) -> Path:
+        return self.path / f"{self.topic.name}.carried"
+
+    @property
+    def remembered(self) -> int:
+        """The last epoch of which the sink has said that it has it; -1: none."""
+        return int(self.note.read_text()) if self.note.exists() else -1
+
+    def remember(self, epoch: int) -> None:
+        part = self.note.with_suffix(".part")
+        part.write_text(str(epoch))
+        part.rename(self.note)
 
     def epochs(self) -> dict[int, list[Segment]]:
         """Those whose list of prepared files is gone: it is deleted when the last file is published."""
@@ -65,6 +97,12 @@ class Load:
             if epoch not in unfinished:
                 found[epoch].append(segment)
         return found
+
+    def all_records(self, epoch: int, segments: list[Segment]) -> Iterator[Record]:
+        for number, record in enumerate(chained.from_iterable(self.records(segment) for segment in segments)):
+            if number > 0:
+                faults.at("carry.during", epoch, self.topic.name)
+            yield record
 
     def records(self, segment: Segment) -> Iterator[Record]:
         file = SegmentFile(self.topic.partition(0), segment.name, segment.base, bounded=True)
@@ -89,41 +127,44 @@ class Load:
 class Carriage:
     """A thread that carries while a job runs; what goes wrong is kept for whoever looks after the job."""
 
-    def __init__(self, sinks: Iterable[Sink], folder: Path, writers: dict[str, str]) -> None:
+    def __init__(self, loads: list[Load]) -> None:
         self.failure: Exception | None = None
-        self._loads = [load(sink, folder, writers[sink.name]) for sink in staged(sinks)]
+        self._loads = loads
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="millstream-carriage", daemon=True)
+
+    def start(self) -> None:
         if self._loads:
             self._thread.start()
 
     def _run(self) -> None:
         try:
             while not self._ended.wait(EVERY):
-                self._carry()
+                self.carry()
         except Exception as error:
             self.failure = error
 
-    def _carry(self) -> None:
+    def carry(self) -> None:
         for part in self._loads:
             part.carry()
 
     def close(self) -> None:
-        """Carries what is published, and ends."""
+        """Carries what is published, if it was started, and ends; a failure is raised."""
         self._ended.set()
-        if self._loads:
-            self._thread.join()
         try:
-            if self.failure is None:
-                self._carry()
+            if self._thread.ident is not None:
+                self._thread.join()
+                if self.failure is not None:
+                    raise self.failure
+                self.carry()
         finally:
             for part in self._loads:
                 part.carrier.close()
 
 
-def load(sink: Sink, folder: Path, writer: str) -> Load:
+def load(sink: Sink, folder: Path, writer: str, types: str) -> Load:
     assert isinstance(sink.options, StagedSink)
     path = folder / FOLDER
     key = tuple(column.name for name in sink.input.key or () for column in sink.columns if column.field == name)
-    columns = tuple(column.name for column in sink.columns)
-    return Load(open_topic(path, sink.name), path, sink.options.carrier(writer, sink.mode, columns, key))
+    shape = RowShape(tuple(column.name for column in sink.columns), key, types)
+    return Load(open_topic(path, sink.name), path, sink.options.carrier(writer, sink.mode, shape))

@@ -16,12 +16,13 @@ TRANSIENT = {
     "MS-RUN-005",
     "MS-SINK-005",
     "MS-POSTGRES-001",
+    "MS-DELTA-001",
     "MS-KAFKA-003",
     "MS-KAFKA-005",
     "MS-PROCESS-105",
 }
 """Spark failed for a reason of its own, a disk is full, a committed epoch could not be published, a
-database or Kafka does not answer, a Python process was killed."""
+database, a table's storage or Kafka does not answer, a Python process was killed."""
 HINTS = {
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
     "MS-KAFKA-008": 'allow more by kafka.cluster(settings={"max.request.size": …}) and the topic\'s max.message.bytes, '
@@ -32,6 +33,7 @@ HINTS = {
 """What to do about errors that come from the JVM."""
 LOST = re.compile(r"Some data may have been lost.*?Reason:\s*([^\n]+)", re.DOTALL)
 UNREAD = re.compile(r"while reading file (\S+)")
+GONE = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|File \S+ does not exist")
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
@@ -42,25 +44,34 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
     if isinstance(error, MillstreamError):
         return error
     text = str(error)
+    # Spark's message leaves out what it was caused by.
+    whole = f"{text}\n{getattr(error, '_stackTrace', '')}"
     ours = OURS.search(text)
     if ours is not None:
         said = SPARKS.sub("", ours.group(2)).strip()
         found = MillstreamError(ours.group(1), said, at=place(said, plan), hint=HINTS.get(ours.group(1)))
-    elif FULL.search(text):
+    elif FULL.search(whole):
         found = MillstreamError(
             "MS-RUN-005",
             f'job "{job}" stopped because a disk is full.',
-            found=first(text, FULL),
+            found=first(whole, FULL),
             hint="free some space and start it again: it goes on where it was",
         )
-    elif (unread := UNREAD.search(text)) is not None:
+    elif (unread := UNREAD.search(text)) is not None and GONE.search(text):
+        found = MillstreamError(
+            "MS-FILES-003",
+            f'job "{job}" stopped because a file is gone that it had begun to read.',
+            found=unread.group(1).rstrip("."),
+            hint="put it back, and start the job again: it goes on where it was",
+        )
+    elif unread is not None:
         found = MillstreamError(
             "MS-FILES-003",
             f'job "{job}" stopped because a file does not fit the schema, or is damaged.',
             found=unread.group(1).rstrip("."),
             hint="mend it or take it away, and start the job again: it goes on where it was",
         )
-    elif (lost := LOST.search(text)) is not None:
+    elif (lost := LOST.search(whole)) is not None:
         source = next((source for source in plan.sources if source.options.label in lost.group(1)), plan.sources[0])
         found = MillstreamError(
             "MS-KAFKA-009",
@@ -96,7 +107,7 @@ def place(message: str, plan: JobPlan) -> Location | None:
 
 
 def first(text: str, pattern: re.Pattern[str]) -> str:
-    return next(line.strip() for line in text.splitlines() if pattern.search(line))
+    return next(line.strip().removeprefix("Caused by: ") for line in text.splitlines() if pattern.search(line))
 
 
 def reason(text: str) -> str:

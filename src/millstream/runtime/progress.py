@@ -14,7 +14,8 @@ class Progress:
     epoch: int
     rows_in: int
     rows_per_second: float
-    state_rows: int
+    state_rows: int | None
+    """None: they are not counted, which costs a read per write. Spark's `…rocksdb.trackTotalNumberOfRows` lets it."""
     state_bytes: int
     """In RocksDB's memory and in its files: rows move from the one to the other when memory is full or saved."""
     duration_ms: int
@@ -32,7 +33,7 @@ class Progress:
             epoch=int(report["batchId"]),
             rows_in=int(report.get("numInputRows") or 0),
             rows_per_second=float(report.get("processedRowsPerSecond") or 0.0),
-            state_rows=sum(int(part.get("numRowsTotal") or 0) for part in operators),
+            state_rows=state_rows(operators),
             state_bytes=sum(state_bytes(part) for part in operators),
             duration_ms=int((report.get("durationMs") or {}).get("triggerExecution") or 0),
             offsets=tuple(str(source.get("endOffset")) for source in report.get("sources") or []),
@@ -43,6 +44,12 @@ class Progress:
 
 def moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
+
+
+def state_rows(operators: list[dict[str, Any]]) -> int | None:
+    """Spark says -1 of each store whose rows it does not count."""
+    counts = [int(part.get("numRowsTotal") or 0) for part in operators]
+    return None if any(count < 0 for count in counts) else sum(counts)
 
 
 def state_bytes(operator: dict[str, Any]) -> int:

@@ -7,6 +7,7 @@ import logging
 import os
 import secrets
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,18 +20,19 @@ from millstream.plan.node import Stateful, walk
 from millstream.plan.python import Call, Process
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
-from millstream.runtime.carry import Carriage, stage
+from millstream.runtime.carry import Carriage, Load, load, stage, staged
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained, transient
 from millstream.runtime.identities import check_identities
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
+from millstream.runtime.read_files import refuse_changed
 from millstream.runtime.real_time import refuse_long_waits
 from millstream.runtime.receive import Reception
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
 from millstream.spark import session
-from millstream.spark.lower.job import lower_batch, lower_streaming
+from millstream.spark.lower.job import Lowered, lower_batch, lower_streaming
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,6 +87,7 @@ class Run:
             run._begin()
         except Exception as error:
             run._life.fail()
+            run._abandon(error)
             raise explained(job, error, plan) from error
         return run
 
@@ -107,17 +110,26 @@ class Run:
         checkpoint = open_checkpoint(self._setting.checkpoint, wanted)
         check_identities(self._plan.sources, checkpoint.folder)
         target = queries.Target(self.job, checkpoint.spark, checkpoint.identity)
+        refuse_changed(Path(checkpoint.spark))
         stage(self._plan.sinks, checkpoint.folder)
+        self._carriage = Carriage(self._loads(checkpoint.folder, target, lowered))
         self._query = queries.start(lowered, self._plan, mode, target, spark)
-        self._carriage = Carriage(self._plan.sinks, checkpoint.folder, target.writers(self._plan.sinks))
+        self._carriage.start()
         self._life.move(State.RUNNING)
 
     def _batch(self, spark: SparkSession) -> None:
         with TemporaryDirectory(prefix="millstream-") as folder:
             target = queries.Target(self.job, f"{folder}/spark", secrets.token_hex(4))
             stage(self._plan.sinks, Path(folder))
-            queries.write_batch(lower_batch(self._plan, spark), self._plan.sinks, target, spark)
-            Carriage(self._plan.sinks, Path(folder), target.writers(self._plan.sinks)).close()
+            lowered = lower_batch(self._plan, spark)
+            queries.write_batch(lowered, self._plan.sinks, target, spark)
+            self._carriage = Carriage(self._loads(Path(folder), target, lowered))
+            self._carriage.carry()
+            self._close()
+
+    def _loads(self, folder: Path, target: queries.Target, lowered: Lowered) -> list[Load]:
+        writers = target.writers(self._plan.sinks)
+        return [load(sink, folder, writers[sink.name], lowered.carried[sink.name]) for sink in staged(self._plan.sinks)]
 
     def progress(self) -> Progress | None:
         """The last epoch that ended, if one has."""
@@ -168,24 +180,17 @@ class Run:
         return True
 
     def _close(self) -> None:
-        """The sinks first publish, then what is published is carried."""
-        if self._query is not None:
-            self._query.close()
-        for beside in (self._carriage, self._reception):
-            if beside is not None:
-                beside.close()
+        """The sinks first publish, then what is published is carried. Each is closed whatever becomes of the others."""
+        parts = [part for part in (self._reception, self._carriage, self._query) if part is not None]
         self._carriage = self._reception = None
+        with ExitStack() as stack:
+            for part in parts:
+                stack.callback(part.close)
 
     def _failed(self, error: Exception) -> None:
         """Plans another start, if there is to be one; otherwise raises what went wrong."""
         self._life.move(State.FAILING)
-        try:
-            if self._query is not None:
-                self._query.stop()
-            self._close()
-        except Exception as second:
-            error.add_note(f"and, while closing: {second}")
-        self._query = None
+        self._abandon(error)
         found, now = explained(self.job, error, self._plan), time.monotonic()
         moments = [*(failure.at for failure in self.failures), now]
         delay = self._restarts.delay_ms(moments) if transient(found) else None
@@ -196,6 +201,17 @@ class Run:
         LOG.warning('job "%s" failed and is started again in %.1f s: %s', self.job, delay / 1000, found.message)
         self._again_at = now + delay / 1000
         self._life.move(State.RESTARTING)
+
+    def _abandon(self, error: Exception) -> None:
+        """Leaves nothing running. What goes wrong now is told beside what went wrong first."""
+        try:
+            if self._query is not None:
+                self._query.stop()
+            self._close()
+        except Exception as second:
+            if second is not error:
+                error.add_note(f"and, while closing: {second}")
+        self._query = None
 
     def _restart(self, seconds: float) -> None:
         wait = self._again_at - time.monotonic()

@@ -49,3 +49,9 @@ class Memory:
 
     def forget(self) -> None:
         self._given.remove(self._test)
+
+
+def unload_state(spark: SparkSession) -> None:
+    """Forgets all state that queries of this process have had: the next one has what is in its checkpoint."""
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()

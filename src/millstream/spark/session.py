@@ -21,12 +21,20 @@ REQUIRED = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # The form of saved state that real time needs: a job may go on in another mode than it began in.
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # Kernels hand rows over whole. This rule would renumber the fields of their structs, and read the wrong ones.
     "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
     # Below inline(…) this rule adds columns to the rows that a kernel then reads by position.
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
 }
 """What every query of ours runs with, whoever made the session: set on the run's own session."""
+
+CHOSEN = {
+    # To count a store's rows, Spark reads each one before it writes it: a good part of what state costs.
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+}
+"""What our queries run with unless the session says otherwise."""
 
 OWN = {
     "spark.ui.enabled": "false",
@@ -37,6 +45,10 @@ OWN = {
     "spark.sql.adaptive.enabled": "false",
     # How long a row waits in a half-filled buffer of the streaming shuffle: Spark's 50 ms are most of a row's way.
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
+    # All on one machine: what goes through a shuffle comes from the same disk, most often from its memory.
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.checksum.enabled": "false",
+    "spark.shuffle.file.buffer": "256k",
 }
 """For sessions that Millstream makes itself."""
 
@@ -71,6 +83,8 @@ def use(
     own = spark.newSession()
     for name, value in {**REQUIRED, "spark.sql.shuffle.partitions": str(parallelism)}.items():
         own.conf.set(name, value)
+    for name, value in CHOSEN.items():
+        own.conf.set(name, spark.conf.get(name, value))
     return own
 
 

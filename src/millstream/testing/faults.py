@@ -24,6 +24,9 @@ POINTS = (
 )
 """In the order in which an epoch meets them."""
 
+CARRY_POINTS = ("carry.before", "carry.during", "carry.after")
+"""Those of a sink that Python carries committed epochs to (Postgres, Delta), which come after all others."""
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -33,8 +36,9 @@ class Fault:
     epoch: int | None = None
 
     def __post_init__(self) -> None:
-        if self.point not in POINTS:
-            raise ValueError(f"no fault point {self.point!r}; there are: {', '.join(POINTS)}")
+        points = (*POINTS, *CARRY_POINTS)
+        if self.point not in points:
+            raise ValueError(f"no fault point {self.point!r}; there are: {', '.join(points)}")
 
     def environment(self) -> dict[str, str]:
         """What the job's process must find in its environment."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millstream.testing.faults import Fault
-from millstream.verify.child import load
-from millstream.verify.inputs import fill
-from millstream.verify.trial import Trial, differences
+from millstream.verify.faults import Chain
+from millstream.verify.inputs import Input
+from millstream.verify.trial import Trial
+from millstream.verify.worker import load
 
 
-def check(file: Path, folder: Path, faults: list[Fault], *, rows: int, seed: int) -> None:
+def check(file: Path, folder: Path, chain: Chain, given: Input) -> None:
     """Fails if a sink differs after the job was killed at these places in turn."""
-    job = load(file)
-    for source in job.plan().sources:
-        fill(source, folder, rows, seed)
-    trial = Trial(job, file, folder, {source.name: rows for source in job.plan().sources}, seed)
-    expected = trial.expected()
-    place = trial.killed("faults", faults, lambda fault: None)
-    assert differences(expected, trial.held(place)) == {}
+    with Trial(load(file), file.resolve(), folder, given) as trial:
+        trial.straight()
+        outcome = trial.chain(chain)
+    assert outcome.error is None, outcome.error
+    assert outcome.differences == (), "\n".join(f"{part.sink}: {part.first()}" for part in outcome.differences)

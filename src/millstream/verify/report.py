@@ -2,65 +2,120 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millstream.testing.faults import POINTS, Fault
-from millstream.verify.trial import Differences, Trial, first
+from millstream.verify.faults import Chain, Place, label
+from millstream.verify.sandbox import told
+from millstream.verify.trial import Outcome, Trial
 
-TEST = '''"""A case that `millstream verify` found, with seed {seed}."""
+TEST = '''"""A case that `millstream verify` found: {what}."""
 
 from pathlib import Path
 
-from millstream.testing.faults import Fault
 from millstream.verify.case import check
+from millstream.verify.faults import Fault, Visit
+from millstream.verify.inputs import Input
+
+JOB = Path({job!r})
+CHAIN = (
+{faults}
+)
 
 
 def test_nothing_is_lost_and_nothing_is_there_twice(tmp_path: Path) -> None:
-    check(Path({job!r}), tmp_path, [{faults}], {asked})
+    check(JOB, tmp_path, CHAIN, {given!r})
 '''
+MOMENTS = ("before", "during", "between", "after")
+SHOWN = 3
+"""So many failures are told in full."""
 
 
 @dataclass
 class Certificate:
     trial: Trial
+    folder: Path
+    """Where failing cases are saved."""
+    notes: dict[str, str]
+    """On sinks that are not as batch SQL has them, and rightly so."""
+    places: Counter[Place] = field(default_factory=Counter)
     faults: int = 0
-    rounds: int = 0
+    real: int = 0
     lost: int = 0
     duplicated: int = 0
-    failures: list[str] = field(default_factory=list)
+    failures: list[tuple[Outcome, Path]] = field(default_factory=list)
+
+    @property
+    def missed(self) -> int:
+        """Places that it meets, and was not killed at."""
+        return sum(place not in self.places for place in self.trial.choice.places)
 
     @property
     def good(self) -> bool:
-        return self.lost == 0 and self.duplicated == 0
+        return not self.failures
 
-    def take(self, faults: list[Fault], found: dict[str, Differences]) -> None:
-        """What a round of faults left in the sinks."""
-        self.rounds += 1
-        for name, difference in found.items():
-            self.lost += sum(difference.lost.values())
-            self.duplicated += sum(difference.duplicated.values())
-            self.failures.append(f'sink "{name}" after {", ".join(map(shown, faults))}: {first(difference)}')
-        if found:
-            self.failures.append(f"saved as {self.save(faults)}")
+    def take(self, outcome: Outcome) -> None:
+        last = outcome.chain[-1]
+        self.faults += 1
+        self.real += outcome.real
+        self.places[last.visit.place] += 1
+        for difference in outcome.differences:
+            self.lost += difference.lost.total()
+            self.duplicated += difference.duplicated.total()
+        if not outcome.good:
+            self.failures.append((outcome, self.save(outcome)))
 
-    def save(self, faults: list[Fault]) -> Path:
+    def save(self, outcome: Outcome) -> Path:
         """The failing case as a test that can be run again."""
-        file = Path.cwd() / f"test_verify_{self.trial.job.name.replace('-', '_')}_{self.rounds}.py"
-        listed = ", ".join(repr(fault) for fault in faults)
-        asked = f"rows={max(self.trial.rows.values())}, seed={self.trial.seed}"
-        file.write_text(TEST.format(seed=self.trial.seed, job=str(self.trial.file), faults=listed, asked=asked))
+        job = self.trial.job.name.replace("-", "_")
+        file = self.folder / f"test_verify_{job}_{len(self.failures) + 1}.py"
+        listed = "\n".join(f"    {fault!r}," for fault in outcome.chain)
+        what = then(outcome.chain)
+        file.write_text(TEST.format(what=what, job=str(self.trial.file), faults=listed, given=self.trial.given))
         return file
 
     def text(self) -> str:
-        lines = [f"job {self.trial.job.name}: {self.rounds} runs to their end, seed {self.trial.seed}"]
-        lines += [f"  sink {sink.name}: {sink.options.guarantee}" for sink in self.trial.sinks]
-        missed = [point for point in POINTS if point not in self.trial.points]
-        lines += [f"  never reached: {', '.join(missed)}"] if missed else []
-        lines += [f"  {failure}" for failure in self.failures]
-        told = f"{self.faults} faults at {len(self.trial.points)} points"
+        lines = [f"  {line}".rstrip() for line in (*self._sinks(), "", *self._places(), "", *self._failures())]
+        told = f"{self.faults} faults at {len(self.places)} points"
         return "\n".join([*lines, f"{told}, lost {self.lost}, duplicated {self.duplicated}"])
 
+    def _sinks(self) -> list[str]:
+        lines = []
+        for sink in self.trial.sinks:
+            lines.append(f"sink {sink.name}: {sink.options.guarantee}; {told(sink)}")
+            if sink.name in self.notes:
+                lines.append(f"  {self.notes[sink.name]}")
+        return lines
 
-def shown(fault: Fault) -> str:
-    return f"{fault.point}@{fault.epoch}"
+    def _places(self) -> list[str]:
+        """In the order in which a run meets them; those around one moment on one line."""
+        lines: dict[str, list[str]] = {}
+        for place in self.trial.choice.places:
+            shown, moment = split(place)
+            lines.setdefault(shown, []).append(f"{moment} {self.places[place]}".strip())
+        width = max(map(len, lines))
+        told = [f"{shown:{width}}  {', '.join(counts)}" for shown, counts in lines.items()]
+        return ["killed at", *(f"  {line}" for line in told), f"{self.real} of them with kill -9, the others as images"]
+
+    def _failures(self) -> list[str]:
+        lines: list[str] = []
+        for outcome, file in self.failures[:SHOWN]:
+            lines.append(f"FAILED after {then(outcome.chain)}")
+            lines += [f"  sink {part.sink}: {part.first()}" for part in outcome.differences]
+            lines += [f"  it does not go on: {line}" for line in (outcome.error or "").splitlines()[:1]]
+            lines.append(f"  saved as {file}")
+        if len(self.failures) > SHOWN:
+            lines.append(f"and {len(self.failures) - SHOWN} others, saved beside it")
+        return [*lines, ""] if lines else []
+
+
+def split(place: Place) -> tuple[str, str]:
+    """`sink.publish of matches`, and which moment of it: before, between, after."""
+    point, sink = place
+    stem, _, moment = point.rpartition(".")
+    return (label((stem, sink)), moment) if moment in MOMENTS else (label(place), "")
+
+
+def then(chain: Chain) -> str:
+    return "; then ".join(map(str, chain))

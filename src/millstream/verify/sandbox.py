@@ -1,108 +1,108 @@
 """A job in a folder of its own: the user's plan, with sources and sinks that can be killed without harm.
 
-Sources are topics of a journal there. A sink that can be moved (journal, files) is moved; every other one is stood
-in for by a topic, which is published by the same two phases.
+<folder>/input/          a journal: a topic for each source
+<folder>/run/checkpoint  the job's
+<folder>/run/output      a journal: a topic for each sink; folders of files; databases
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from millstream.connectors.files import FileSink
 from millstream.connectors.journal import JournalSink, JournalSource
-from millstream.journal.reader import read
+from millstream.errors import MillstreamError
 from millstream.journal.topics import create
-from millstream.plan.connectors import Format, SinkOptions
+from millstream.plan.connectors import Format, SinkOptions, StagedSink, record_columns
 from millstream.plan.node import Node
 from millstream.plan.nodes import Sink, Source
 from millstream.planner.dataflow import Dataflow, rewrite
-from millstream.testing.changelog import Appends, Changelog, Rows, Upserts, text
+from millstream.testing.changelog import Rows
+from millstream.verify.standin import StandIn
 
 PARTITIONS = 2
+PARTS = ("key", "partition", "offset", "timestamp")
+"""What a record of a topic has besides its value, in the same form in every system."""
+INPUT, OUTPUT, CHECKPOINT = "input", "output", "checkpoint"
 
 
 @runtime_checkable
 class Movable(SinkOptions, Protocol):
-    """A sink of a kind that Millstream does not know, which can be tried out in a folder."""
+    """A sink of the user's own that can be tried out in a folder."""
 
-    def moved(self, folder: Path) -> SinkOptions: ...
+    def moved(self, folder: Path) -> SinkOptions:
+        """The same sink, writing there."""
 
     def contents(self, folder: Path) -> Rows:
         """What a reader finds in it, each row as text."""
 
 
-def sandboxed(flow: Dataflow, folder: Path, rows_per_epoch: dict[str, int]) -> Dataflow:
+@dataclass(frozen=True)
+class Recorded(JournalSource):
+    """A topic that stands in for a source of another system, with that system's columns of a record."""
+
+    record_columns: tuple[tuple[str, str, str], ...] = ()
+
+
+def sandboxed(flow: Dataflow, inputs: Path, place: Path, rows_per_epoch: dict[str, int] | None) -> Dataflow:
     """The same dataflow between sources and sinks in a folder."""
 
     def change(node: Node) -> Node:
         match node:
-            case Source(options=options):
-                source = JournalSource(
-                    node.name,
-                    str(folder / "input"),
-                    "raw" if options.format == "raw" else "json",
-                    options.changelog,
-                    options.on_error,
-                    max_rows_per_epoch=rows_per_epoch[node.name],
-                )
-                return replace(node, options=source)
+            case Source():
+                limit = rows_per_epoch[node.name] if rows_per_epoch else None
+                return replace(node, options=recorded(node, inputs, limit))
             case Sink():
-                return replace(node, options=moved(node, folder))
+                return replace(node, options=moved(node, place / OUTPUT))
             case _:
                 return node
 
     return rewrite(flow, change)
 
 
-def moved(sink: Sink, folder: Path) -> SinkOptions:
-    options, place = sink.options, folder / "output"
+def recorded(source: Source, inputs: Path, rows_per_epoch: int | None) -> Recorded:
+    options = source.options
+    return Recorded(
+        source.name,
+        str(inputs),
+        "raw" if options.format == "raw" else "json",
+        options.changelog,
+        options.on_error,
+        max_rows_per_epoch=rows_per_epoch,
+        record_columns=record_columns(options),
+    )
+
+
+def refuse_strange_parts(source: Source) -> None:
+    for name, part, _ in record_columns(source.options):
+        if part not in PARTS:
+            raise MillstreamError(
+                "MS-VERIFY-008",
+                f'source "{source.name}" takes {name} from the {part} of its records, which recorded rows do not have.',
+                at=source.at,
+                hint=f"leave {part} out of record=, or verify the job without it",
+            )
+
+
+def moved(sink: Sink, place: Path) -> SinkOptions:
+    options = sink.options
     if isinstance(options, FileSink):
         return replace(options, path=str(place / sink.name))
     if isinstance(options, Movable):
         return options.moved(place / sink.name)
+    if isinstance(options, StagedSink):
+        return StandIn(str(place / f"{sink.name}.db"), sink.name, options.modes, options.key)
     if not (place / sink.name).exists():
         create(place, sink.name, PARTITIONS)
     form: Format = "raw" if options.format == "raw" else "json"
     return JournalSink(sink.name, str(place), form, sink.mode == "changelog", options.key)
 
 
-def contents(sink: Sink, folder: Path) -> Rows:
-    """What a reader finds in a sink that was moved."""
-    options, place = sink.options, folder / "output"
-    if isinstance(options, FileSink):
-        return in_files(options, place / sink.name)
-    if isinstance(options, Movable):
-        return options.contents(place / sink.name)
-    if options.format == "raw":
-        return Counter(repr((record.key, record.value)) for record in read(place, sink.name))
-    kinds: dict[str, Appends | Changelog | Upserts] = {
-        "append": Appends(),
-        "changelog": Changelog(),
-        "upsert": Upserts(),
-    }
-    kinds[sink.mode].read(read(place, sink.name))
-    return kinds[sink.mode].rows
-
-
-def in_files(options: FileSink, folder: Path) -> Rows:
-    """Every row of every published file, with the folders that it lies in below its epoch."""
-    found: Rows = Counter()
-    for epoch in sorted(folder.glob("epoch=*")):
-        for file in sorted(epoch.rglob(f"*.{options.files}")):
-            where = str(file.parent.relative_to(epoch))
-            found.update(f"{where} {row}" for row in lines(file))
-    return found
-
-
-def lines(file: Path) -> list[str]:
-    if file.suffix == ".parquet":
-        from pyarrow import parquet
-
-        return [repr(row) for row in parquet.read_table(file, partitioning=None).to_pylist()]
-    if file.suffix == ".json":
-        return [text(json.loads(line)) for line in file.read_text().splitlines()]
-    return file.read_text().splitlines()
+def told(sink: Sink) -> str:
+    """What a sink is tried out as."""
+    options = sink.options
+    if isinstance(options, FileSink | JournalSink | Movable):
+        return "in a folder of its own"
+    return "a table of SQLite stands in for it" if isinstance(options, StagedSink) else "a topic stands in for it"

@@ -1,148 +1,254 @@
-"""Kills a job at one place after the other, starts it again each time, and compares what its sinks hold.
+"""Kills a job at one place after the other, lets it go on each time, and compares what its sinks hold.
 
-input ─▶ job without faults ──▶ sinks ─┐
-     ├─▶ job as batch SQL ────▶ sinks ─┼─▶ must be the same, row by row
-     └─▶ job, killed and killed ▶ sinks ┘
+input ─▶ the job without faults, twice ─▶ sinks ─┐
+     ├─▶ the job as batch SQL ──────────▶ sinks ─┼─▶ must be the same, row by row
+     └─▶ the job, killed ─▶ going on ───▶ sinks ─┘
+
+Most kills are images (images.py) of a run that goes on by itself: each is then taken up by another run, which may be
+killed in turn. A few processes are killed in earnest.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Self
 
 from millstream.api.job import Job
 from millstream.errors import MillstreamError
 from millstream.plan.nodes import Sink
 from millstream.testing.changelog import Rows
-from millstream.testing.faults import POINTS, Fault
-from millstream.verify.sandbox import contents
+from millstream.verify.contents import Held, held
+from millstream.verify.determinism import order_matters, waiting
+from millstream.verify.faults import Chain, Choice, Fault, Visit, label
+from millstream.verify.images import copy, frozen, restore
+from millstream.verify.inputs import Input, fill
+from millstream.verify.process import Ran, Worker
+from millstream.verify.sandbox import INPUT, OUTPUT
+from millstream.verify.visits import Listener, Watch
 
-KILLED = 137
-EPOCHS = 14
+EPOCHS = 6
 """About so many the input is cut into."""
-FAULTS = 6
-"""So often a run is killed before it comes to its end."""
+ROUND = 16
+"""So many images are taken of one run."""
+TWICE = 0.3
+"""So often a run that goes on is killed again."""
+
+Outputs = dict[str, Held]
 
 
 @dataclass(frozen=True)
-class Differences:
-    """What is not as it should be in a sink: rows too few, rows too many."""
+class Difference:
+    """Rows of a sink that are too few, and too many."""
 
+    sink: str
     lost: Rows
     duplicated: Rows
 
+    def first(self) -> str:
+        rows = [f"missing: {row}" for row in self.lost] + [f"too much: {row}" for row in self.duplicated]
+        return "; ".join(row[:300] for row in rows[:2])
 
-@dataclass
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a chain of faults. `error`: it did not come to its end."""
+
+    chain: Chain
+    differences: tuple[Difference, ...]
+    error: str | None = None
+    real: bool = False
+    """Whether the process was killed, and not only imaged."""
+
+    @property
+    def good(self) -> bool:
+        return not self.differences and self.error is None
+
+
 class Trial:
-    """One input, worked off several times."""
+    """One input, worked off many times, in one folder."""
 
-    job: Job
-    file: Path
-    folder: Path
-    rows: dict[str, int]
-    seed: int
-    patience: float = 300
-    """Seconds after which a run hangs."""
-    points: set[str] = field(default_factory=set)
-    """Where it was killed."""
+    def __init__(self, job: Job, file: Path, folder: Path, given: Input, at: str = "") -> None:
+        """`at`: it is killed at places only whose name has this in it."""
+        self.job = job
+        self._at = at
+        self.file = file
+        self.folder = folder
+        self.given = given
+        self.inputs = fill(job._sinks, folder / INPUT, given)
+        self._limits = {name: max(1, -(-count // EPOCHS)) for name, (count, _) in self.inputs.items()}
+        self._listener = Listener()
+        self._worker = Worker(file, folder, self._listener.environment)
+        self._images = 0
+        self._exact: set[str] = set()
+        """Sinks that get the same records in every run, and not only the same table in the end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.close()
+        self._listener.close()
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
         return self.job._sinks
 
-    def place(self, name: str) -> Path:
-        """A folder of its own for a run, with the input in it."""
-        made = self.folder / name
-        made.mkdir()
-        (made / "input").symlink_to(self.folder / "input")
-        return made
+    @property
+    def _place(self) -> Path:
+        return self.folder / "run"
 
-    def expected(self) -> dict[str, Rows]:
-        """What a run without faults gives, which must be what batch SQL gives."""
-        straight, batch = self.place("straight"), self.place("batch")
-        self.start(straight, None)
-        self.start(batch, None, batch=True)
-        held = self.held(straight)
-        for name, difference in differences(self.held(batch), held).items():
+    # --- without faults
+
+    def straight(self) -> None:
+        """Two runs without a fault: what they write, and which places they meet."""
+        watch = Watch()
+        self.expected = self._straight(watch)
+        self.choice = Choice(self._chosen(watch.seen), self.given.seed)
+        second = self._straight(Watch())
+        for name, difference in differences(self.expected, second, set()):
             raise MillstreamError(
-                "MS-VERIFY-002",
-                f'sink "{name}" of job "{self.job.name}" differs from the same job as batch SQL, without any fault.',
-                found=first(difference),
-                hint="does a step depend on the order in which rows come?",
+                "MS-VERIFY-004",
+                f'sink "{name}" of job "{self.job.name}" differs between two runs without any fault.',
+                found=difference.first(),
+                hint="a step gives something else each time, or goes by an order that rows do not have",
             )
-        return held
+        self._exact = {name for name in second if second[name].records == self.expected[name].records}
 
-    def rounds(self) -> Iterator[list[Fault]]:
-        """Every point, again and again, in an order that the seed gives; each in an epoch of its own."""
-        random = Random(self.seed)
-        points: list[str] = []
+    def _straight(self, watch: Watch) -> Outputs:
+        shutil.rmtree(self._place, ignore_errors=True)
+        self._late = self._well(self._run(watch)).late
+        return self._outputs()
+
+    def _chosen(self, visits: list[Visit]) -> list[Visit]:
+        found = [visit for visit in visits if self._at in label(visit.place)]
+        if not found:
+            places = dict.fromkeys(label(visit.place) for visit in visits)
+            raise MillstreamError(
+                "MS-VERIFY-009",
+                f'job "{self.job.name}" meets no place that has {self._at!r} in its name.',
+                found=", ".join(places),
+            )
+        return found
+
+    def _well(self, ran: Ran) -> Ran:
+        if ran.error is not None:
+            raise MillstreamError(
+                "MS-VERIFY-001", f'job "{self.job.name}" fails without any fault.', found=indented(ran.error)
+            )
+        return ran
+
+    def batch(self) -> dict[str, str]:
+        """Compares with batch SQL; says of sinks that differ rightly why they do."""
+        place = self.folder / "batch"
+        self._well(self._worker.run(place.name, batch=True))
+        found = {sink.name: held(sink, place / OUTPUT) for sink in self.sinks}
+        matters = {sink.name: order_matters(sink) for sink in self.sinks}
+        notes = {name: f"not compared with batch SQL: {reason}" for name, reason in matters.items() if reason}
+        open_ = {sink.name: node for sink in self.sinks if (node := waiting(sink)) is not None}
+        for name, difference in differences(found, self.expected, set()):
+            if self._late:
+                notes.setdefault(name, f"not as batch SQL, where no row is late: here {self._late} were")
+            if name in open_ and not difference.duplicated:
+                rows = f'{difference.lost.total()} rows of step "{open_[name].name}"'
+                notes.setdefault(name, f"as batch SQL, but for {rows}, which still wait for time to go on")
+            if name not in notes:
+                raise MillstreamError(
+                    "MS-VERIFY-002",
+                    f'sink "{name}" of job "{self.job.name}" differs from the job as batch SQL, without any fault.',
+                    found=difference.first(),
+                    hint="does a step depend on the order in which rows come?",
+                )
+        return notes
+
+    # --- with faults
+
+    def faults(self) -> Iterator[Outcome]:
+        """Without end, in rounds: a kill in earnest, and then images of one run, each of them taken up again."""
+        random = Random(self.given.seed)
         while True:
-            epochs = sorted(random.sample(range(1, EPOCHS), FAULTS))
-            while len(points) < FAULTS:
-                points += random.sample(POINTS, len(POINTS))
-            yield [Fault(points.pop(0), epoch) for epoch in epochs]
+            yield from self._killed()
+            images = self._imaged([self.choice.first() for _ in range(ROUND)])
+            for fault, image in images.items():
+                again = self.choice.after(fault) if random.random() < TWICE else None
+                yield from self._taken_up((fault,), image, again)
 
-    def killed(self, name: str, faults: list[Fault], met: Callable[[Fault], None]) -> Path:
-        """A run that is killed at each of these in turn, and then comes to its end."""
-        place = self.place(name)
-        ended = False
-        for fault in faults:
-            ended = not self.start(place, fault)
-            if not ended:
-                self.points.add(fault.point)
-                met(fault)
-        if not ended:
-            self.start(place, None)
-        return place
+    def _imaged(self, faults: list[Fault]) -> dict[Fault, Path]:
+        shutil.rmtree(self._place, ignore_errors=True)
+        images: dict[Fault, Path] = {}
+        self._well(self._run(self._imaging(faults, images)))
+        return images
 
-    def held(self, place: Path) -> dict[str, Rows]:
-        return {sink.name: contents(sink, place) for sink in self.sinks}
+    def _taken_up(self, chain: Chain, image: Path, again: Fault | None) -> Iterator[Outcome]:
+        """Goes on from an image, to the end; and from the image that was taken on the way, if one was."""
+        images: dict[Fault, Path] = {}
+        restore(image, self._place)
+        shutil.rmtree(image)
+        ran = self._run(self._imaging([again] if again else [], images))
+        yield self._outcome(chain, ran)
+        for fault, second in images.items():
+            yield from self._taken_up((*chain, fault), second, None)
 
-    def start(self, place: Path, fault: Fault | None, batch: bool = False) -> bool:
-        """Runs the job's process to its end; whether it was killed by the fault."""
-        limits = {name: max(1, -(-rows // EPOCHS)) for name, rows in self.rows.items()}
-        (place / "run.json").write_text(json.dumps({"batch": batch, "rows_per_epoch": limits}))
-        told = {"MILLSTREAM_VERBOSE": "1", **(fault.environment() if fault else {})}
-        command = [sys.executable, "-m", "millstream.verify.child", str(self.file), str(place)]
-        with (place / "log.txt").open("ab") as log:
-            begun = time.monotonic()
-            done = subprocess.run(command, env={**os.environ, **told}, stdout=log, stderr=log, timeout=self.patience)
-        said = (place / "log.txt").read_text(errors="replace")
-        if fault is not None and f"fault: killed at {fault.point}@" in said:
-            (place / "log.txt").rename(place / f"log-{begun:.0f}.txt")
-            return True
-        if done.returncode != 0:
-            raise MillstreamError(
-                "MS-VERIFY-001",
-                f'job "{self.job.name}" fails by itself.',
-                found=reason(said),
-                hint=f"all that it said is in {place / 'log.txt'}",
-            )
-        return False
+    def chain(self, chain: Chain) -> Outcome:
+        """One chain alone."""
+        shutil.rmtree(self._place, ignore_errors=True)
+        for fault in chain:
+            images: dict[Fault, Path] = {}
+            self._run(self._imaging([fault], images))
+            if fault not in images:
+                raise MillstreamError("MS-VERIFY-007", f"the job no longer comes to {fault}.")
+            restore(images[fault], self._place)
+        return self._outcome(chain, self._run(Watch()))
 
-    def clean(self, place: Path) -> None:
-        shutil.rmtree(place, ignore_errors=True)
+    def _killed(self) -> Iterator[Outcome]:
+        """A process that is killed in earnest, if it was not over before, and another one that goes on."""
+        shutil.rmtree(self._place, ignore_errors=True)
+        fault = self.choice.first()
+        if self._run(Watch([fault], lambda fault: self._worker.kill())).killed:
+            yield self._outcome((fault,), self._run(Watch()), real=True)
+
+    def _imaging(self, faults: list[Fault], images: dict[Fault, Path]) -> Watch:
+        def image(fault: Fault) -> None:
+            self._images += 1
+            to = self.folder / f"image-{self._images}"
+            with frozen(self._worker.group):
+                copy(self._place, to)
+            images[fault] = to
+
+        return Watch(faults, image)
+
+    def _run(self, watch: Watch) -> Ran:
+        self._listener.watch = watch
+        try:
+            return self._worker.run(self._place.name, rows_per_epoch=self._limits)
+        finally:
+            watch.end()
+
+    def _outcome(self, chain: Chain, ran: Ran, real: bool = False) -> Outcome:
+        found = [difference for _, difference in differences(self.expected, self._outputs(), self._exact)]
+        return Outcome(chain, tuple(found), ran.error, real)
+
+    def _outputs(self) -> Outputs:
+        return {sink.name: held(sink, self._place / OUTPUT) for sink in self.sinks}
 
 
-def differences(expected: dict[str, Rows], found: dict[str, Rows]) -> dict[str, Differences]:
-    told = {name: Differences(expected[name] - found[name], found[name] - expected[name]) for name in expected}
-    return {name: part for name, part in told.items() if part.lost or part.duplicated}
+def differences(expected: Outputs, found: Outputs, exact: set[str]) -> list[tuple[str, Difference]]:
+    """By record for sinks that are compared exactly, otherwise by what the records come to."""
+    told = []
+    for name in expected:
+        want, have = (part.records if name in exact else part.table for part in (expected[name], found[name]))
+        if want != have:
+            told.append((name, Difference(name, minus(want, have), minus(have, want))))
+    return told
 
 
-def first(difference: Differences) -> str:
-    rows = [f"missing: {row}" for row in difference.lost] + [f"too much: {row}" for row in difference.duplicated]
-    return "; ".join(rows[:2])
+def minus(one: Rows, other: Rows) -> Rows:
+    """What is more in one than in the other, where counts may be below zero."""
+    return Rows({row: one[row] - other[row] for row in one.keys() | other.keys() if one[row] > other[row]})
 
 
-def reason(said: str) -> str:
-    ours = [line for line in said.splitlines() if "MS-" in line]
-    last = [line for line in said.splitlines() if line.strip()]
-    return (ours or last or ["nothing was said"])[-1].strip()[:500]
+def indented(text: str) -> str:
+    return text.replace("\n", "\n         ")

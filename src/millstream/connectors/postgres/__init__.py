@@ -1,29 +1,6 @@
 """Postgres as source and sink of jobs."""
 
-from __future__ import annotations
-
-import os
-
 from millstream.connectors.postgres.changes import PostgresChanges
 from millstream.connectors.postgres.sink import PostgresSink
 
-__all__ = ["PostgresChanges", "PostgresSink", "changes", "sink"]
-
-
-def changes(
-    table: str, *, address: str | None = None, publication: str | None = None, slot: str | None = None
-) -> PostgresChanges:
-    """The table as it is, and then every change of it: `job.table(postgres.changes("people"))`.
-
-    `address`: as libpq has it, `postgresql://user@host/db`; otherwise `$MILLSTREAM_POSTGRES`, or libpq's own settings.
-    """
-    return PostgresChanges(table, address_of(address), publication, slot)
-
-
-def sink(table: str, *, address: str | None = None) -> PostgresSink:
-    """Writes a stream's rows, or a table's rows by its key, each epoch in one transaction."""
-    return PostgresSink(table, address_of(address))
-
-
-def address_of(address: str | None) -> str:
-    return address if address is not None else os.environ.get("MILLSTREAM_POSTGRES", "")
+__all__ = ["PostgresChanges", "PostgresSink"]

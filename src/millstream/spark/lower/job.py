@@ -6,20 +6,25 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.plan.connectors import StagedSink
 from millstream.planner.stages import JobPlan
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.batch import Batch, Endings
 from millstream.spark.lower.router import Lane, route
-from millstream.spark.lower.sink import cells, lower_sinks, whole_type
+from millstream.spark.lower.sink import carried_types, cells, lower_sinks, whole_type
 from millstream.spark.lower.stage import Output, lower_stage
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """The rows for all sinks, and for each operator the shape of its state. `clock`: the sources with a time."""
+    """The rows for all sinks, and for each operator the shape of its state.
+
+    `carried`: by sink, the types of rows that Python carries to it. `clock`: the sources with a time.
+    """
 
     frame: DataFrame
     shapes: dict[str, str]
+    carried: dict[str, str]
     clock: dict[str, object] | None = None
 
 
@@ -31,7 +36,8 @@ def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowere
     for number, stage in enumerate(plan.stages):
         upstream = [lower_stage(plan, stage, upstream, spark, combine, ticks if number == 0 else None)]
         shapes |= upstream[0].shapes
-    return Lowered(lower_sinks(plan.sinks, plan.routes, upstream), shapes, clock)
+    written = lower_sinks(plan.sinks, plan.routes, upstream)
+    return Lowered(written, shapes, carried_types(plan.routes, upstream), clock)
 
 
 def clocked(plan: JobPlan, frames: list[DataFrame], spark: SparkSession) -> dict[str, object]:
@@ -53,4 +59,5 @@ def lower_batch(
         rows = route(batch.rows(sink), [Lane(None, None, (), cells(sink, tag, whole))])
         written = rows if written is None else written.unionByName(rows)
     assert written is not None
-    return Lowered(written, {})
+    staged = [sink for sink in plan.sinks if isinstance(sink.options, StagedSink)]
+    return Lowered(written, {}, {sink.name: whole_type(sink, batch.rows(sink)).json() for sink in staged})

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType
 
 from millstream.errors import MillstreamError
+from millstream.plan.connectors import StagedSink
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Sink
 from millstream.planner.stages import Route
@@ -21,7 +22,10 @@ Whole = dict[int, DataType]
 """By sink, the type of the whole rows that it is handed."""
 WHOLE = ("parquet", "avro", "protobuf")
 """Formats that the kernels write: they are handed whole rows."""
-JSON_OPTIONS = """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")"""
+JSON_OPTIONS = (
+    """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", """
+    """'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")"""
+)
 CSV_OPTIONS = JSON_OPTIONS
 
 
@@ -49,6 +53,17 @@ def whole_rows(sinks: tuple[Sink, ...], walked: dict[Route, Lane], upstream: lis
         if part.to.options.format in WHOLE:
             output = next(output for output in upstream if part.producer in output.producers)
             found[sinks.index(part.to)] = whole_type(part.to, rows_of(output.frame, way))
+    return found
+
+
+def carried_types(routes: tuple[Route, ...], upstream: list[Output]) -> dict[str, str]:
+    """By name, the types of the rows of sinks that Python carries them to."""
+    found = {}
+    for part, way in lanes(routes, upstream).items():
+        assert isinstance(part.to, Sink)
+        if isinstance(part.to.options, StagedSink):
+            output = next(output for output in upstream if part.producer in output.producers)
+            found[part.to.name] = whole_type(part.to, rows_of(output.frame, way)).json()
     return found
 
 
@@ -86,22 +101,27 @@ def record(sink: Sink) -> tuple[str, str]:
         return raw(sink)
     texts = {"json": to_json, "csv": to_csv}
     value = "NULL" if sink.options.format in WHOLE else texts[sink.options.format](columns(sink))
-    key = parted(sink) if sink.options.partition_by else record_key(sink)
+    key = parted(sink) if apart(sink) else record_key(sink)
     return key, f"CASE WHEN `_w` > 0 THEN {value} END" if sink.mode == "upsert" else value
 
 
 def columns(sink: Sink) -> list[tuple[str, str]]:
     """What is written of a row: the name and SQL of each column."""
-    apart = {name.lower() for name in sink.options.partition_by}
-    chosen = [(part.name, field(part.field)) for part in sink.columns if part.name.lower() not in apart]
+    folders = {name.lower() for name in apart(sink)}
+    chosen = [(part.name, field(part.field)) for part in sink.columns if part.name.lower() not in folders]
     op = [("op", OP)] if sink.mode == "changelog" else []
     return [*op, *chosen]
+
+
+def apart(sink: Sink) -> tuple[str, ...]:
+    """Columns that name folders instead of being written. Who carries rows on in Python is handed all of them."""
+    return () if isinstance(sink.options, StagedSink) else sink.options.partition_by
 
 
 def parted(sink: Sink) -> str:
     """The values that say where a row goes, as a JSON list of texts."""
     fields = {part.name.lower(): field(part.field) for part in sink.columns}
-    values = [f"CAST({fields[name.lower()]} AS STRING)" for name in sink.options.partition_by]
+    values = [f"CAST({fields[name.lower()]} AS STRING)" for name in apart(sink)]
     return f"to_json(array({', '.join(values)}))"
 
 

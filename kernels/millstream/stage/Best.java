@@ -1,0 +1,116 @@
+package millstream.stage;
+
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.StructType;
+
+/** The one row of each group that is first in an order, of rows that are never taken back: it is all that is kept. */
+final class Best extends Operator {
+  private static final long serialVersionUID = 1L;
+
+  private final StructType rowType;
+  private final RowOrder order;
+  /** When a group is closed; NULL: never. */
+  private final GroupEnd end;
+
+  private transient StatefulProcessorHandle handle;
+  private transient ValueState<InternalRow> state;
+  private transient UnsafeProjection own;
+
+  Best(OperatorSpec spec) {
+    super(spec.name(), spec.upserts());
+    this.rowType = spec.input(0);
+    this.order = new RowOrder(rowType, spec.json().get("order"), spec.json().get("fields").asInt());
+    this.end = GroupEnd.of(spec);
+  }
+
+  @Override
+  StructType outputType() {
+    return rowType;
+  }
+
+  @Override
+  void open(StatefulProcessorHandle handle) {
+    this.handle = handle;
+    StructType type = new StructType().add("row", rowType, false);
+    state = handle.getValueState(name + "_best", new InternalRowEncoder(type), TTLConfig.NONE());
+  }
+
+  @Override
+  Iterator<Change> process(InternalRow key, Changes changes) {
+    InternalRow saved = state.get();
+    InternalRow before = saved == null ? null : saved.getStruct(0, rowType.length());
+    if (saved == null && end != null) {
+      end.setTimer(key, handle);
+    }
+    InternalRow best = before;
+    while (changes.next()) {
+      InternalRow row = changes.payload();
+      if (best == null || order.compare(row, best) < 0) {
+        best = row.copy();
+      }
+    }
+    if (best == before) {
+      return Collections.emptyIterator();
+    }
+    state.update(new GenericInternalRow(new Object[] {best}));
+    return replaced(before, best).iterator();
+  }
+
+  /** The group is closed: no row of it will come. */
+  @Override
+  Iterator<Change> expired(InternalRow key, long at) {
+    state.clear();
+    return Collections.emptyIterator();
+  }
+
+  @Override
+  boolean combines() {
+    return true;
+  }
+
+  @Override
+  Partial partial() {
+    if (own == null) {
+      own = UnsafeProjection.create(rowType);
+    }
+    return new Seen(order, own);
+  }
+
+  /** The best row of a key that a task has seen. */
+  private static final class Seen implements Partial {
+    private final RowOrder order;
+    private final UnsafeProjection own;
+    private InternalRow best;
+
+    Seen(RowOrder order, UnsafeProjection own) {
+      this.order = order;
+      this.own = own;
+    }
+
+    @Override
+    public void add(InternalRow payload, long weight) {
+      InternalRow row = own.apply(payload);
+      if (best == null || order.compare(row, best) < 0) {
+        best = row.copy();
+      }
+    }
+
+    @Override
+    public int size() {
+      return 1;
+    }
+
+    @Override
+    public List<Change> rows() {
+      return List.of(new Change(best, 1));
+    }
+  }
+}

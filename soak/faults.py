@@ -1,0 +1,98 @@
+"""What is broken, and mended again: each kind is a function of what there is to break."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from servers.kafka import Kafka
+from servers.postgres import Postgres
+from servers.proxy import Proxy
+
+from soak.disk import Disk
+from soak.process import JobProcess
+
+
+@dataclass(frozen=True)
+class World:
+    kafka: Kafka
+    to_kafka: Proxy
+    postgres: Postgres
+    to_postgres: Proxy
+    disk: Disk | None
+    job: JobProcess
+    random: Random
+
+
+def cut(way: Proxy, seconds: float) -> None:
+    way.cut()
+    time.sleep(seconds)
+    way.mend()
+
+
+def kafka_cut(world: World) -> None:
+    cut(world.to_kafka, 0)
+
+
+def kafka_away(world: World) -> None:
+    cut(world.to_kafka, world.random.uniform(0.5, 3))
+
+
+def kafka_restarted(world: World) -> None:
+    world.kafka.restart()
+
+
+def postgres_cut(world: World) -> None:
+    cut(world.to_postgres, 0)
+
+
+def postgres_away(world: World) -> None:
+    cut(world.to_postgres, world.random.uniform(0.5, 3))
+
+
+def postgres_restarted(world: World) -> None:
+    world.postgres.restart()
+
+
+def disk_full(world: World) -> None:
+    assert world.disk is not None
+    world.disk.fill()
+    time.sleep(world.random.uniform(0.5, 3))
+    world.disk.free()
+
+
+def killed(world: World) -> None:
+    world.job.kill()
+    world.job.start()
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    strike: Callable[[World], None]
+    share: int
+    """Of twenty faults, so many."""
+
+
+KINDS = (
+    Kind("connections to Kafka cut", kafka_cut, 4),
+    Kind("Kafka out of reach for up to 3 s", kafka_away, 3),
+    Kind("broker killed and started again", kafka_restarted, 2),
+    Kind("connections to Postgres cut", postgres_cut, 4),
+    Kind("Postgres out of reach for up to 3 s", postgres_away, 2),
+    Kind("Postgres killed and started again", postgres_restarted, 2),
+    Kind("disk of the checkpoint full for up to 3 s", disk_full, 2),
+    Kind("job killed and started again", killed, 1),
+)
+
+
+def order(count: int, random: Random, root: bool) -> list[Kind]:
+    """Every kind by its share, in any order, and each of them early on."""
+    kinds = [kind for kind in KINDS if root or kind.strike is not disk_full]
+    listed = random.sample(kinds, len(kinds))
+    while len(listed) < count:
+        shares = [kind for kind in kinds for _ in range(kind.share)]
+        listed += random.sample(shares, len(shares))
+    return listed[:count]

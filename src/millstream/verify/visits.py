@@ -1,0 +1,89 @@
+"""The places that a job's process meets, told to the one who watches it, over a socket.
+
+job's JVM, Python ──"sink.write 3 matches"──▶ Listener ──▶ Watch: go on, take an image, or kill
+                  ◀──────── go on ──────────
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from millstream.runtime.faults import VISITS
+from millstream.verify.faults import Fault, Visit
+
+
+class Watch:
+    """Of one run: remembers every visit, and does something where a fault is to be."""
+
+    def __init__(self, faults: Iterable[Fault] = (), act: Callable[[Fault], None] | None = None) -> None:
+        self.seen: list[Visit] = []
+        self._faults: dict[Visit, list[Fault]] = {}
+        for fault in faults:
+            self._faults.setdefault(fault.visit, []).append(fault)
+        self._act = act
+        self._counts: Counter[Visit] = Counter()
+        self._timers: list[threading.Timer] = []
+        self._lock = threading.Lock()
+
+    def visit(self, point: str, epoch: int, sink: str) -> None:
+        first = Visit(point, epoch, sink)
+        with self._lock:
+            visit = Visit(point, epoch, sink, self._counts[first])
+            self._counts[first] += 1
+            self.seen.append(visit)
+            faults = self._faults.pop(visit, [])
+        for fault in faults:
+            if fault.later_ms:
+                timer = threading.Timer(fault.later_ms / 1000, self._do, [fault])
+                self._timers.append(timer)
+                timer.start()
+            else:
+                self._do(fault)
+
+    def _do(self, fault: Fault) -> None:
+        assert self._act is not None
+        with self._lock:
+            self._act(fault)
+
+    def end(self) -> None:
+        for timer in self._timers:
+            timer.join()
+
+
+class Listener:
+    """Hears of visits; `watch` says what to do about them."""
+
+    def __init__(self) -> None:
+        self.watch = Watch()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {VISITS: str(self._socket.getsockname()[1])}
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:  # closed
+                return
+            threading.Thread(target=self._hear, args=[connection], daemon=True).start()
+
+    def _hear(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with connection, connection.makefile("rw") as lines:
+            try:
+                for line in lines:
+                    point, epoch, sink = line.rstrip("\n").split("\t")
+                    self.watch.visit(point, int(epoch), sink)
+                    lines.write("go on\n")
+                    lines.flush()
+            except OSError:  # the process was killed
+                return
+
+    def close(self) -> None:
+        self._socket.close()

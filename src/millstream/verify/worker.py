@@ -1,0 +1,78 @@
+"""The job in a process of its own, run again and again as it is told: `python -m millstream.verify.worker FILE FOLDER`.
+
+A line of JSON comes in for every run, and one goes out at its end. One JVM serves many runs: it is started once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from millstream.api.command import Command
+from millstream.api.job import Job
+from millstream.cli.jobfile import execute, the_job
+from millstream.errors import MillstreamError
+from millstream.plan.modes import Batch, MicroBatch, Mode
+from millstream.plan.restarts import no_restart
+from millstream.planner.stages import plan_job
+from millstream.verify.sandbox import CHECKPOINT, INPUT, sandboxed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SLOTS = 4
+
+
+def load(file: Path) -> Job:
+    """The job of a file, which is not run."""
+    command = Command(explain=True)
+    execute(file, command)
+    return the_job(file, command)
+
+
+def run(job: Job, folder: Path, told: dict[str, Any], spark: SparkSession) -> dict[str, Any]:
+    from millstream.runtime.run import Run, Setting
+    from millstream.spark.memory import unload_state
+
+    place = folder / told["place"]
+    mode: Mode = Batch() if told["batch"] else MicroBatch(0, True)
+    try:
+        plan = plan_job(sandboxed(job._sinks, folder / INPUT, place, told["rows_per_epoch"]))
+        setting = Setting(mode, str(place / CHECKPOINT), job.parallelism, spark)
+        going = Run.begin(job.name, plan, setting, no_restart())
+        going.wait()
+        return {"late": sum(going.late().values()), "skipped": sum(going.skipped().values())}
+    except MillstreamError as error:
+        return {"code": error.code, "error": error.text()}
+    finally:
+        unload_state(spark)
+
+
+def beside(folder: Path, settings: dict[str, str]) -> dict[str, str]:
+    """What Spark keeps for itself: a process that is killed cannot delete it."""
+    place = folder / "spark"
+    place.mkdir(exist_ok=True)
+    options = "spark.driver.extraJavaOptions"
+    return {"spark.local.dir": str(place), options: f"{settings[options]} -Djava.io.tmpdir={place}"}
+
+
+def main(file: str, folder: str) -> None:
+    from millstream.spark import session
+    from millstream.spark.memory import QUICK
+    from millstream.testing.faults import MANAGER
+
+    # What the job prints, and what the JVM says, goes to the log: stdout is for answers alone.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    job = load(Path(file))
+    spark = session.make(SLOTS, job.parallelism, {**QUICK, **MANAGER, **beside(Path(folder), QUICK)})
+    for line in sys.stdin:
+        answers.write(json.dumps(run(job, Path(folder), json.loads(line), spark)) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,56 @@
+"""The way to a server that can be cut."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from servers.proxy import Proxy
+
+
+@pytest.fixture
+def echo() -> Iterator[int]:
+    """A server that says back what it hears."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=answer, args=[connection], daemon=True).start()
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            while data := connection.recv(100):
+                connection.sendall(data)
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield listener.getsockname()[1]
+    listener.close()
+
+
+def said(client: socket.socket, data: bytes) -> bytes:
+    """What comes back; nothing if the connection is broken."""
+    try:
+        client.sendall(data)
+        return client.recv(100)
+    except OSError:
+        return b""
+
+
+def test_a_way_that_is_cut_and_mended(echo: int) -> None:
+    with Proxy() as proxy:
+        proxy.to = echo
+        with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+            assert said(client, b"one") == b"one"
+            proxy.cut()
+            assert said(client, b"two") == b""
+        with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+            assert said(client, b"three") == b""
+        proxy.mend()
+        with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+            assert said(client, b"four") == b"four"
