@@ -10,6 +10,7 @@ from millstream.plan.connectors import Jars
 from millstream.spark import session
 from millstream.testing.faults import MANAGER
 
+MODES = {"micro-batch": ms.micro_batch("0 seconds"), "real-time": ms.real_time("300 ms")}
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
 
 
@@ -27,10 +28,8 @@ def count_job(servers: str, prefix: str, checkpoint: str, timeout: str, rows: in
 
 def main(servers: str, prefix: str, checkpoint: str, mode: str, timeout: str) -> None:
     spark = session.make(8, 2, {**MANAGER, **QUICK}, (Jars("kafka"),))
-    if mode == "real-time":
-        count_job(servers, prefix, checkpoint, timeout).run(ms.real_time("300 ms"), spark=spark)
-    else:
-        count_job(servers, prefix, checkpoint, timeout, rows=100).run(ms.micro_batch("0 seconds"), spark=spark)
+    rows = 100 if mode == "micro-batch" else None
+    count_job(servers, prefix, checkpoint, timeout, rows).run(MODES[mode], spark=spark)
 
 
 if __name__ == "__main__":

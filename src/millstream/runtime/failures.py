@@ -31,7 +31,8 @@ HINTS = {
     "the folder sinks of the checkpoint; to have them, start the job with a new checkpoint",
 }
 """What to do about errors that come from the JVM."""
-LOST = re.compile(r"Some data may have been lost.*?Reason:\s*([^\n]+)", re.DOTALL)
+LOST = re.compile(r"(?:Some data may have been lost.*?Reason:|OffsetOutOfRangeException:)\s*([^\n]+)", re.DOTALL)
+"""Records of Kafka; the second in real time."""
 UNREAD = re.compile(r"while reading file (\S+)")
 GONE = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|File \S+ does not exist")
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
