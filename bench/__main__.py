@@ -27,7 +27,7 @@ def run_basics(events: int, rounds: int, only: str) -> None:
 @click.option("--events", default=1_000_000, help="How many events each way reads.")
 @click.option("--rounds", default=3, help="How often each is measured; the median counts.")
 def run_kafka(events: int, rounds: int) -> None:
-    """From Kafka to Kafka, exactly once, beside Spark's own at-least-once sink."""
+    """From Kafka to Kafka, exactly once, beside Flink's exactly-once sink and Spark's own at-least-once one."""
     from bench import kafka
 
     kafka.run(events, rounds)

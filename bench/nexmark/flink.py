@@ -70,7 +70,10 @@ def settings(work: Path, parallelism: int) -> dict[str, str]:
 class Flink:
     """One cluster for all queries. Close it."""
 
-    def __init__(self, tools: Path, work: Path, events: Path, judged: Path, parallelism: int) -> None:
+    def __init__(
+        self, tools: Path, work: Path, events: Path, judged: Path, parallelism: int, more: tuple[Path, ...] = ()
+    ) -> None:
+        """`more`: other jars beside Flink's own."""
         jars = install(tools)
         own = flink_jar(tools / "jars", jars)
         self.work = work
@@ -81,7 +84,8 @@ class Flink:
         work.mkdir(parents=True, exist_ok=True)
         opened = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED]
         chosen = [f"{name}={value}" for name, value in settings(work, parallelism).items()]
-        command = ["java", f"-Xmx{MEMORY}", *opened, "-cp", f"{own}:{jars}/*", "nexmark.flink.Runner", *chosen]
+        path = ":".join(map(str, (own, *more, f"{jars}/*")))
+        command = ["java", f"-Xmx{MEMORY}", *opened, "-cp", path, "nexmark.flink.Runner", *chosen]
         with (work / "flink.log").open("w") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=quiet(work)
@@ -95,6 +99,12 @@ class Flink:
         if query == "q10":
             last = [FILES % (self.work / f"files-{next(self._runs)}"), f"INSERT INTO sunk {SQL[query]}"]
         script = self._script(query, self.events, last)
+        return measured(lambda: self._ask(f"run {script}"), of=self.process.pid)
+
+    def run(self, statements: list[str]) -> Cost:
+        """What a script costs."""
+        script = self.work / f"script-{next(self._runs)}.sql"
+        script.write_text(";\n".join(statements))
         return measured(lambda: self._ask(f"run {script}"), of=self.process.pid)
 
     def results(self, query: str, to: Path) -> None:
