@@ -15,14 +15,15 @@ TRANSIENT = {
     "MS-RUN-004",
     "MS-RUN-005",
     "MS-SINK-005",
+    "MS-JOURNAL-009",
     "MS-POSTGRES-001",
     "MS-DELTA-001",
     "MS-KAFKA-003",
     "MS-KAFKA-005",
     "MS-PROCESS-105",
 }
-"""Spark failed for a reason of its own, a disk is full, a committed epoch could not be published, a
-database, a table's storage or Kafka does not answer, a Python process was killed."""
+"""Spark failed for a reason of its own, a disk is full (so does the journal say), a committed epoch could not be
+published, a database, a table's storage or Kafka does not answer, a Python process was killed."""
 UNREAD = re.compile(r"while reading file (\S+)")
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""
