@@ -15,14 +15,15 @@ TRANSIENT = {
     "MS-RUN-004",
     "MS-RUN-005",
     "MS-SINK-005",
+    "MS-JOURNAL-009",
     "MS-POSTGRES-001",
     "MS-DELTA-001",
     "MS-KAFKA-003",
     "MS-KAFKA-005",
     "MS-PROCESS-105",
 }
-"""Spark failed for a reason of its own, a disk is full, a committed epoch could not be published, a
-database, a table's storage or Kafka does not answer, a Python process was killed."""
+"""Spark failed for a reason of its own, a disk is full (so does the journal say), a committed epoch could not be
+published, a database, a table's storage or Kafka does not answer, a Python process was killed."""
 HINTS = {
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
     "MS-KAFKA-008": 'allow more by kafka.cluster(settings={"max.request.size": …}) and the topic\'s max.message.bytes, '
