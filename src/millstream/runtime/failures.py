@@ -24,7 +24,6 @@ TRANSIENT = {
 """Spark failed for a reason of its own, a disk is full, a committed epoch could not be published, a
 database, a table's storage or Kafka does not answer, a Python process was killed."""
 UNREAD = re.compile(r"while reading file (\S+)")
-GONE = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|File \S+ does not exist")
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
@@ -48,14 +47,7 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             found=first(whole, FULL),
             hint="free some space and start it again: it goes on where it was",
         )
-    elif (unread := UNREAD.search(text)) is not None and GONE.search(text):
-        found = MillstreamError(
-            "MS-FILES-003",
-            f'job "{job}" stopped because a file is gone that it had begun to read.',
-            found=unread.group(1).rstrip("."),
-            hint="put it back, and start the job again: it goes on where it was",
-        )
-    elif unread is not None:
+    elif (unread := UNREAD.search(text)) is not None:
         found = MillstreamError(
             "MS-FILES-003",
             f'job "{job}" stopped because a file does not fit the schema, or is damaged.',
