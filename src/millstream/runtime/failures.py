@@ -34,7 +34,6 @@ HINTS = {
 """What to do about errors that come from the JVM."""
 LOST = re.compile(r"Some data may have been lost.*?Reason:\s*([^\n]+)", re.DOTALL)
 UNREAD = re.compile(r"while reading file (\S+)")
-GONE = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|File \S+ does not exist")
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
@@ -58,14 +57,7 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             found=first(whole, FULL),
             hint="free some space and start it again: it goes on where it was",
         )
-    elif (unread := UNREAD.search(text)) is not None and GONE.search(text):
-        found = MillstreamError(
-            "MS-FILES-003",
-            f'job "{job}" stopped because a file is gone that it had begun to read.',
-            found=unread.group(1).rstrip("."),
-            hint="put it back, and start the job again: it goes on where it was",
-        )
-    elif unread is not None:
+    elif (unread := UNREAD.search(text)) is not None:
         found = MillstreamError(
             "MS-FILES-003",
             f'job "{job}" stopped because a file does not fit the schema, or is damaged.',
