@@ -26,7 +26,8 @@ def main(faults: int, length: str | None, seed: int) -> None:
     struck, found = soak(faults, until, seed, tell)
     click.echo("\n\n".join([table(struck), reasons(struck), sinks(found)]))
     click.echo(last_line(len(struck), found))
-    sys.exit(1 if any(part.lost or part.duplicated for part in found) else 0)
+    wrong = any(part.lost or part.duplicated for part in found) or any(part.given_up for part in struck)
+    sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":

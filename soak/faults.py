@@ -73,16 +73,16 @@ class Kind:
     name: str
     strike: Callable[[World], None]
     share: int
-    """Of twenty faults, so many."""
+    """Of twenty-five faults, so many."""
 
 
 KINDS = (
-    Kind("connections to Kafka cut", kafka_cut, 4),
-    Kind("Kafka out of reach for up to 3 s", kafka_away, 3),
+    Kind("connections to Kafka cut", kafka_cut, 5),
+    Kind("Kafka out of reach for up to 3 s", kafka_away, 4),
     Kind("broker killed and started again", kafka_restarted, 2),
-    Kind("connections to Postgres cut", postgres_cut, 4),
-    Kind("Postgres out of reach for up to 3 s", postgres_away, 2),
-    Kind("Postgres killed and started again", postgres_restarted, 2),
+    Kind("connections to Postgres cut", postgres_cut, 5),
+    Kind("Postgres out of reach for up to 3 s", postgres_away, 3),
+    Kind("Postgres killed and started again", postgres_restarted, 3),
     Kind("disk of the checkpoint full for up to 3 s", disk_full, 2),
     Kind("job killed and started again", killed, 1),
 )

@@ -25,6 +25,8 @@ class JobProcess:
         self._folder = folder
         self._commits = Path(places.checkpoint) / "spark" / "commits"
         self.log = folder / "job.log"
+        self.given_up = 0
+        """How often it ended for good, against its policy, and was started by hand."""
         self.start()
 
     def start(self) -> None:
@@ -52,7 +54,9 @@ class JobProcess:
         begun = time.monotonic()
         while self.epoch() < epoch:
             if self._process.poll() is not None:
-                raise RuntimeError(f"the job ended after: {after}\n{self.said()[-3000:]}")
+                print(f"the job ended after: {after}\n{self.said()[-3000:]}", file=sys.stderr)
+                self.given_up += 1
+                self.start()
             if time.monotonic() - begun > PATIENCE:
                 raise RuntimeError(f"the job does not go on after: {after}\n{self.said()[-3000:]}")
             time.sleep(0.05)

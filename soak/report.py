@@ -17,20 +17,23 @@ class Struck:
     kind: str
     seconds: float
     reasons: tuple[str, ...]
+    given_up: bool = False
+    """Whether it ended for good, and was started by hand."""
 
 
 def table(struck: list[Struck]) -> str:
     """By itself: by the job's policy. Back at work: from when the fault is over to the second epoch after it."""
-    lines = ["| fault | times | waited through | started again by itself | back at work, median / longest |"]
-    lines.append("|---|--:|--:|--:|--:|")
+    lines = ["| fault | times | waited through | started again by itself | gave up | back at work, median / longest |"]
+    lines.append("|---|--:|--:|--:|--:|--:|")
     for kind in KINDS:
         mine = [part for part in struck if part.kind == kind.name]
         if mine:
-            again = sum(bool(part.reasons) for part in mine)
-            waited = 0 if kind.strike is killed else len(mine) - again
+            ended = sum(part.given_up for part in mine)
+            again = sum(bool(part.reasons) and not part.given_up for part in mine)
+            waited = 0 if kind.strike is killed else len(mine) - again - ended
             times = [part.seconds for part in mine]
             length = f"{median(times):.1f} s / {max(times):.1f} s"
-            lines.append(f"| {kind.name} | {len(mine)} | {waited} | {again} | {length} |")
+            lines.append(f"| {kind.name} | {len(mine)} | {waited} | {again} | {ended} | {length} |")
     return "\n".join(lines)
 
 

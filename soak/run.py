@@ -75,10 +75,10 @@ def soak(
 def strike(kind: Kind, there: World) -> Struck:
     """Somewhere within an epoch; and then until the job has done two more, so that the next fault meets it at work."""
     time.sleep(there.random.uniform(0, 0.5))
-    before = len(there.job.failures())
+    before, ends = len(there.job.failures()), there.job.given_up
     kind.strike(there)
     seconds = there.job.until_epoch(there.job.epoch() + 2, kind.name)
-    return Struck(kind.name, seconds, tuple(there.job.failures()[before:]))
+    return Struck(kind.name, seconds, tuple(there.job.failures()[before:]), there.job.given_up > ends)
 
 
 def ended(there: World, places: Places) -> list[Verdict]:

@@ -10,9 +10,9 @@ from soak.run import soak
 def test_every_kind_comes_early() -> None:
     import random
 
-    listed = order(28, random.Random(1), root=True)
+    listed = order(33, random.Random(1), root=True)
     assert {kind.name for kind in listed[: len(KINDS)]} == {kind.name for kind in KINDS}
-    assert len(listed) == 28
+    assert len(listed) == 33
     assert all(kind.strike is not disk_full for kind in order(60, random.Random(1), root=False))
 
 
@@ -20,6 +20,7 @@ def test_every_kind_comes_early() -> None:
 @pytest.mark.server
 def test_nothing_is_lost_and_nothing_is_there_twice() -> None:
     struck, verdicts = soak(len(KINDS), None, 1, print)
+    assert [part.kind for part in struck if part.given_up] == []
     assert len(struck) == len(KINDS)
     assert [(part.sink, part.lost, part.duplicated) for part in verdicts if part.lost or part.duplicated] == []
     assert all(part.expected for part in verdicts)

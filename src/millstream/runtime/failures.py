@@ -15,14 +15,15 @@ TRANSIENT = {
     "MS-RUN-004",
     "MS-RUN-005",
     "MS-SINK-005",
+    "MS-JOURNAL-009",
     "MS-POSTGRES-001",
     "MS-DELTA-001",
     "MS-KAFKA-003",
     "MS-KAFKA-005",
     "MS-PROCESS-105",
 }
-"""Spark failed for a reason of its own, a disk is full, a committed epoch could not be published, a
-database, a table's storage or Kafka does not answer, a Python process was killed."""
+"""Spark failed for a reason of its own, a disk is full (so does the journal say), a committed epoch could not be
+published, a database, a table's storage or Kafka does not answer, a Python process was killed."""
 HINTS = {
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
     "MS-KAFKA-008": 'allow more by kafka.cluster(settings={"max.request.size": …}) and the topic\'s max.message.bytes, '
@@ -34,7 +35,6 @@ HINTS = {
 LOST = re.compile(r"(?:Some data may have been lost.*?Reason:|OffsetOutOfRangeException:)\s*([^\n]+)", re.DOTALL)
 """Records of Kafka; the second in real time."""
 UNREAD = re.compile(r"while reading file (\S+)")
-GONE = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|File \S+ does not exist")
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
@@ -58,14 +58,7 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             found=first(whole, FULL),
             hint="free some space and start it again: it goes on where it was",
         )
-    elif (unread := UNREAD.search(text)) is not None and GONE.search(text):
-        found = MillstreamError(
-            "MS-FILES-003",
-            f'job "{job}" stopped because a file is gone that it had begun to read.',
-            found=unread.group(1).rstrip("."),
-            hint="put it back, and start the job again: it goes on where it was",
-        )
-    elif unread is not None:
+    elif (unread := UNREAD.search(text)) is not None:
         found = MillstreamError(
             "MS-FILES-003",
             f'job "{job}" stopped because a file does not fit the schema, or is damaged.',

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 from millstream.errors import MillstreamError
 
 
 def refuse_changed(spark: Path) -> None:
-    """An error if a file on a disk was changed after it was read. That it was taken away is all right."""
+    """An error if a file on a disk was changed after its epoch was committed. Taken away it may be."""
     times = dict(read_files(spark))
     changed = [path for path, time in times.items() if path.exists() and path.stat().st_mtime_ns // 1_000_000 != time]
     if changed:
@@ -25,10 +26,27 @@ def refuse_changed(spark: Path) -> None:
 
 def read_files(spark: Path) -> Iterator[tuple[Path, int]]:
     """By Spark's own logs: each file with the time at which it was last changed then, in milliseconds."""
-    logs = (spark / "sources").glob("*/*")
-    for log in sorted(log for log in logs if log.name.removesuffix(".compact").isdigit()):
-        for line in log.read_text(errors="replace").splitlines():
-            entry = json.loads(line) if line.startswith("{") else {}
-            url = urlparse(str(entry.get("path", "")))
-            if url.scheme == "file" and "timestamp" in entry:
-                yield Path(unquote(url.path)), int(entry["timestamp"])
+    for source, last in committed(spark).items():
+        logs = (spark / "sources" / str(source)).glob("*")
+        for log in sorted(log for log in logs if log.name.removesuffix(".compact").isdigit()):
+            for entry in entries(log):
+                url = urlparse(str(entry.get("path", "")))
+                if url.scheme == "file" and entry.get("batchId", last + 1) <= last:
+                    yield Path(unquote(url.path)), int(entry["timestamp"])
+
+
+def committed(spark: Path) -> dict[int, int]:
+    """For each source of files, by its place: how much of Spark's log of them is of committed epochs."""
+    epochs = [int(path.name) for path in (spark / "commits").glob("[0-9]*") if path.name.isdigit()]
+    if not epochs:
+        return {}
+    # A version and a line about the epoch, then a line for each source.
+    lines = (spark / "offsets" / str(max(epochs))).read_text().splitlines()[2:]
+    offsets = [json.loads(line) if line.startswith("{") else {} for line in lines]
+    return {place: offset["logOffset"] for place, offset in enumerate(offsets) if "logOffset" in offset}
+
+
+def entries(log: Path) -> Iterator[dict[str, Any]]:
+    for line in log.read_text().splitlines():
+        if line.startswith("{"):
+            yield json.loads(line)

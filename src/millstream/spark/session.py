@@ -49,6 +49,8 @@ OWN = {
     "spark.shuffle.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
     "spark.shuffle.file.buffer": "256k",
+    # A job of several stages has more than Spark's 100 pieces of generated code: each epoch would compile them anew.
+    "spark.sql.codegen.cache.maxEntries": "2000",
 }
 """For sessions that Millstream makes itself."""
 

@@ -82,7 +82,7 @@ def counted(node: Join) -> bool:
 
 def spec(node: Join, rows: Frames) -> dict[str, object]:
     if not counted(node):
-        return {"kind": "join", "append_only": node.append_only}
+        return {"kind": "join", "append_only": [part.append_only for part in node.inputs]}
     return {
         "kind": "counted_join",
         "how": node.how,
