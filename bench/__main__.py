@@ -37,19 +37,23 @@ def run_kafka(events: int, rounds: int) -> None:
 @click.option("--events", default=1_000_000, help="How many events; a multiple of 2,000.")
 @click.option("--rounds", default=3, help="How often each is measured; 0: only judge the results.")
 @click.option("--warm-ups", default=3, help="How often each runs before that.")
+@click.option("--judged", default=100_000, help="By how many events, the first ones, results are judged.")
 @click.option("--queries", default=",".join(nexmark.NAMES), help="Some of q0 to q23.")
 @click.option("--against", default="flink,spark", help="Some of: flink, spark.")
 @click.option("--judge-flink", is_flag=True, help="Lets DuckDB judge Flink's results, too; for few events.")
-def run_nexmark(events: int, rounds: int, warm_ups: int, queries: str, against: str, judge_flink: bool) -> None:
+def run_nexmark(
+    events: int, rounds: int, warm_ups: int, judged: int, queries: str, against: str, judge_flink: bool
+) -> None:
     """The auction benchmark, results checked by DuckDB, beside Flink and hand-written PySpark."""
     chosen, rivals = (tuple(part for part in text.split(",") if part) for text in (queries, against))
-    if events < 2000 or events % 2000:
-        raise click.BadParameter("a multiple of 2,000 is needed", param_hint="--events")
+    for option, number in (("--events", events), ("--judged", judged)):
+        if number < 2000 or number % 2000:
+            raise click.BadParameter("a multiple of 2,000 is needed", param_hint=option)
     for option, parts, known in (("--queries", chosen, nexmark.NAMES), ("--against", rivals, ("flink", "spark"))):
         unknown = [part for part in parts if part not in known]
         if unknown:
             raise click.BadParameter(f"there is no {', '.join(unknown)}", param_hint=option)
-    wanted = nexmark.Wanted(chosen, events, rounds, rivals, judge_flink, warm_ups)
+    wanted = nexmark.Wanted(chosen, events, rounds, rivals, judge_flink, warm_ups, judged)
     print(report(nexmark.run(wanted), wanted))
 
 

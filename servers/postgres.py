@@ -81,7 +81,7 @@ def account() -> str:
     return "postgres" if "postgres" in names else "nobody"
 
 
-def start(folder: Path) -> Postgres:
+def start(folder: Path, settings: Sequence[str] = SETTINGS) -> Postgres:
     data = folder / "data"
     data.mkdir()
     if os.geteuid() == 0:
@@ -90,12 +90,12 @@ def start(folder: Path) -> Postgres:
     init = [str(programs() / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"]
     subprocess.run(unprivileged(init), check=True, capture_output=True, cwd="/")
     port = free_port()
-    return Postgres(serve(data, port), data, port)
+    return Postgres(serve(data, port, settings), data, port)
 
 
-def serve(data: Path, port: int) -> Server:
-    settings = [part for setting in (*SETTINGS, f"port={port}", "unix_socket_directories=") for part in ("-c", setting)]
-    server = Server(unprivileged([str(programs() / "postgres"), "-D", str(data), *settings]), data.parent)
+def serve(data: Path, port: int, settings: Sequence[str] = SETTINGS) -> Server:
+    given = [part for setting in (*settings, f"port={port}", "unix_socket_directories=") for part in ("-c", setting)]
+    server = Server(unprivileged([str(programs() / "postgres"), "-D", str(data), *given]), data.parent)
     server.wait_until(lambda: answers(f"postgresql://postgres@127.0.0.1:{port}/postgres"))
     return server
 
@@ -109,11 +109,11 @@ def answers(address: str) -> bool:
 
 
 @contextmanager
-def running() -> Iterator[Postgres]:
+def running(settings: Sequence[str] = SETTINGS) -> Iterator[Postgres]:
     """A server in a folder of its own, gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-postgres-"))
     try:
-        server = start(folder)
+        server = start(folder, settings)
         try:
             yield server
         finally:

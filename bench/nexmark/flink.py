@@ -70,11 +70,12 @@ def settings(work: Path, parallelism: int) -> dict[str, str]:
 class Flink:
     """One cluster for all queries. Close it."""
 
-    def __init__(self, tools: Path, work: Path, events: Path, parallelism: int) -> None:
+    def __init__(self, tools: Path, work: Path, events: Path, judged: Path, parallelism: int) -> None:
         jars = install(tools)
         own = flink_jar(tools / "jars", jars)
         self.work = work
         self.events = events
+        self.judged = judged
         self.parallelism = parallelism
         self._runs = itertools.count()
         work.mkdir(parents=True, exist_ok=True)
@@ -93,12 +94,12 @@ class Flink:
         last = [sink]
         if query == "q10":
             last = [FILES % (self.work / f"files-{next(self._runs)}"), f"INSERT INTO sunk {SQL[query]}"]
-        script = self._script(query, last)
+        script = self._script(query, self.events, last)
         return measured(lambda: self._ask(f"run {script}"), of=self.process.pid)
 
     def results(self, query: str, to: Path) -> None:
         """Every change of the result, as lines: op and fields, with tabs between."""
-        self._ask(f"collect {self._script(query, [SQL[query]])} {to}")
+        self._ask(f"collect {self._script(query, self.judged, [SQL[query]])} {to}")
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -108,9 +109,9 @@ class Flink:
         except subprocess.TimeoutExpired:
             self.process.kill()
 
-    def _script(self, query: str, last: list[str]) -> Path:
+    def _script(self, query: str, events: Path, last: list[str]) -> Path:
         script = self.work / f"{query}.sql"
-        script.write_text(";\n".join([*tables(query, str(self.events), self.parallelism), *last]))
+        script.write_text(";\n".join([*tables(query, str(events), self.parallelism), *last]))
         return script
 
     def _ask(self, line: str) -> None:

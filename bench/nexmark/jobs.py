@@ -28,26 +28,26 @@ FILES = {"q10": ("day", "minute")}
 class Jobs:
     """A Spark session that all jobs use, one after the other."""
 
-    def __init__(self, tools: Path, work: Path, events: Path, events_per_epoch: int) -> None:
+    def __init__(self, tools: Path, work: Path, source: EventSource, judged: EventSource) -> None:
         self.work = work
-        self.source = EventSource(str(events), events_per_epoch, PARALLELISM)
+        self.source = source
+        self.judged = judged
         self.spark = make_session(tools)
         self.path = str(work / "journal")
         self._runs = itertools.count()
 
-    def job(self, query: str, sink: SinkOptions) -> ms.Job:
+    def job(self, query: str, source: EventSource, sink: SinkOptions) -> ms.Job:
         checkpoint = self.work / "checkpoints" / f"{query}-{next(self._runs)}"
         job = ms.Job(query, checkpoint=str(checkpoint), parallelism=PARALLELISM)
-        QUERIES[query](Events(job, self.source, query in TIMED)).to(sink)
+        QUERIES[query](Events(job, source, query in TIMED)).to(sink)
         return job
 
     def check(self, query: str, oracle: Oracle) -> Verdict:
         """Runs the query for its results, and lets DuckDB judge them."""
         if query in FILES:
             folder = self.folder()
-            self.job(query, files.sink(folder, format="parquet", partition_by=FILES[query])).run(
-                ms.available_now(), spark=self.spark
-            )
+            sink = files.sink(folder, format="parquet", partition_by=FILES[query])
+            self.job(query, self.judged, sink).run(ms.available_now(), spark=self.spark)
             return oracle.judge_files(query, f"{folder}/*/*/*/*.parquet")
         changes = self.work / "changes.json"
         self.results(query, changes)
@@ -60,7 +60,8 @@ class Jobs:
         """Every change of the result, as a line of JSON."""
         topic = f"{query}-{next(self._runs)}"
         journal.create(self.path, topic, 1)
-        self.job(query, journal.sink(topic, path=self.path, changelog=True)).run(ms.available_now(), spark=self.spark)
+        sink = journal.sink(topic, path=self.path, changelog=True)
+        self.job(query, self.judged, sink).run(ms.available_now(), spark=self.spark)
         with to.open("wb") as file:
             for record in journal.read(self.path, topic):
                 assert record.value is not None
@@ -68,7 +69,7 @@ class Jobs:
 
     def cost(self, query: str, without: int | None) -> Cost:
         """What a run costs that computes all rows and keeps none."""
-        job = self.job(query, self.sink(query))
+        job = self.job(query, self.source, self.sink(query))
         return measured(lambda: job.run(ms.available_now(), spark=self.spark), without=without)
 
     def sink(self, query: str) -> SinkOptions:

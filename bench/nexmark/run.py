@@ -17,6 +17,7 @@ from bench.nexmark.flink import Flink, Missing
 from bench.nexmark.jobs import PARALLELISM, Jobs
 from bench.nexmark.oracle import TAKEN, Oracle, Verdict
 from bench.nexmark.queries import QUERIES
+from bench.nexmark.source import EventSource
 from bench.nexmark.spark import QUERIES as SPARK
 from bench.nexmark.spark import Spark
 
@@ -59,7 +60,13 @@ class Wanted:
     against: tuple[str, ...]
     judge_flink: bool = False
     warm_ups: int = 3
+    judged: int = 100_000
+    """So many events, the first ones, are enough to judge a query's results."""
     seed: int = 1
+
+
+def source(folder: Path, events: int) -> EventSource:
+    return EventSource(str(folder), max(log.BLOCK, events // EPOCHS), PARALLELISM)
 
 
 class Bench:
@@ -69,15 +76,16 @@ class Bench:
         self.wanted = wanted
         self.console = console
         self.flink: Flink | None = None
-        events = work / "events"
+        events, judged = work / "events", work / "judged"
         log.write(events, wanted.events, wanted.seed)
-        self.oracle = Oracle(events)
+        log.write(judged, min(wanted.events, wanted.judged), wanted.seed)
+        self.oracle = Oracle(judged)
         if "flink" in wanted.against:
             try:
-                self.flink = Flink(TOOLS, work / "flink", events, PARALLELISM)
+                self.flink = Flink(TOOLS, work / "flink", events, judged, PARALLELISM)
             except Missing as reason:
                 console.print(f"[yellow]without flink: {reason}[/]")
-        self.jobs = Jobs(TOOLS, work, events, max(log.BLOCK, wanted.events // EPOCHS))
+        self.jobs = Jobs(TOOLS, work, source(events, wanted.events), source(judged, min(wanted.events, wanted.judged)))
         self.spark = Spark(self.jobs.spark, work, self.jobs.source, PARALLELISM)
 
     def close(self) -> None:

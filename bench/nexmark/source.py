@@ -92,6 +92,5 @@ class Events:
     @property
     def side(self) -> ms.Table:
         """All of it comes with the first epoch."""
-        return self.job.table(
-            files.source(f"{self.folder}/{SIDE}", format="parquet"), "key BIGINT, side STRING", key="key"
-        )
+        source = files.source(f"{self.folder}/{SIDE}", format="parquet", changelog=True)
+        return self.job.table(source, "key BIGINT, side STRING", key="key")

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, OffsetSpec
 
 
 @dataclass(frozen=True)
@@ -24,19 +24,37 @@ class Topics:
 
     @property
     def admin(self) -> AdminClient:
+        """To be held on to: with it go its answers."""
         return AdminClient({"bootstrap.servers": self.servers})
 
-    def create(self, topic: str, partitions: int = 2, compacted: bool = False) -> str:
-        config = {"cleanup.policy": "compact"} if compacted else {}
+    def create(self, topic: str, partitions: int = 2, compacted: bool = False, **settings: str) -> str:
+        config = {**({"cleanup.policy": "compact"} if compacted else {}), **settings}
         admin = self.admin
         made = admin.create_topics([NewTopic(self.name(topic), partitions, 1, config=config)])
         for future in made.values():
             future.result()
         return self.name(topic)
 
+    def allow(self, topic: str, **settings: str) -> None:
+        """Settings of a topic that is there."""
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()
+        ]
+        asked = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+        admin = self.admin
+        for done in admin.incremental_alter_configs([asked]).values():
+            done.result(30)
+
+    def drop(self, topic: str) -> None:
+        admin = self.admin
+        for done in admin.delete_topics([topic]).values():
+            done.result(30)
+        while topic in admin.list_topics(timeout=10).topics:
+            pass
+
     def send(self, topic: str, *values: Any, key: Callable[[Any], str] | None = None, **more: Any) -> None:
         """Values as JSON, or bytes as they are."""
-        producer = Producer({"bootstrap.servers": self.servers})
+        producer = Producer({"bootstrap.servers": self.servers, "message.max.bytes": 10_000_000})
         for value in values:
             data = value if isinstance(value, bytes) else json.dumps(value).encode()
             producer.produce(topic, data, key=key(value) if key else None, **more)
@@ -49,11 +67,26 @@ class Topics:
         assert producer.flush(30) == 0
 
     def ends(self, topic: str) -> dict[int, int]:
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "ends"})
+        """By partition, the offset behind the last record, committed or not."""
+        settings = {"bootstrap.servers": self.servers, "group.id": "ends", "isolation.level": "read_uncommitted"}
+        consumer = Consumer(settings)
         parts = consumer.list_topics(topic).topics[topic].partitions
         found = {part: consumer.get_watermark_offsets(TopicPartition(topic, part))[1] for part in parts}
         consumer.close()
         return found
+
+    def settled(self, topic: str) -> bool:
+        """Whether no transaction is open on it."""
+        asked = {TopicPartition(topic, part): OffsetSpec.latest() for part in self.ends(topic)}
+        admin = self.admin
+        stable = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)
+        return {part.partition: future.result(30).offset for part, future in stable.items()} == self.ends(topic)
+
+    def forget(self, topic: str) -> None:
+        """As retention does: what is there now is gone, and the offsets stay."""
+        admin, ends = self.admin, self.ends(topic)
+        for done in admin.delete_records([TopicPartition(topic, *end) for end in ends.items()]).values():
+            done.result(30)
 
     def read(self, topic: str, isolation: str = "read_committed") -> list[Message]:
         """All there is now."""

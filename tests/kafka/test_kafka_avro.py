@@ -31,6 +31,8 @@ FIELDS: list[dict[str, Any]] = [
 ORDER = {"type": "record", "name": "Order", "fields": FIELDS}
 LATER = {**ORDER, "fields": [{"name": "extra", "type": "int", "default": 0}, *FIELDS[:3]]}
 """Another version: a field more, in front, and one less."""
+OTHER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
+"""And one in which a field is of another type."""
 COLUMNS = "id BIGINT, who STRING, at TIMESTAMP, tags ARRAY<STRING>"
 AT = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -69,7 +71,7 @@ def test_plain_avro(topics: Topics, spark: SparkSession, tmp_path: Path) -> None
 
 def test_schemas_of_a_registry(topics: Topics, registry: str, spark: SparkSession, tmp_path: Path) -> None:
     """Values of two versions are read; what is written is registered, as upserts with tombstones."""
-    topic, out = topics.create("in", 1), topics.create("out", 1)
+    topic, out, bad = (topics.create(name, 1) for name in ("in", "out", "bad"))
     client = SchemaRegistryClient({"url": registry})
     place = SerializationContext(topic, MessageField.VALUE)
     settings = {"auto.register.schemas": True, "normalize.schemas": False}
@@ -82,9 +84,11 @@ def test_schemas_of_a_registry(topics: Topics, registry: str, spark: SparkSessio
         value = (first if n < 3 else second)({**row, **({"extra": n} if n >= 3 else {})}, place)
         topics.send(topic, value, key=lambda _, n=n: str(n % 4))  # type: ignore[misc]
     topics.delete(topic, "2")
+    other = AvroSerializer(client, json.dumps(OTHER), conf=settings)
+    topics.send(topic, other({"id": "seven"}, place), key=lambda _: "7")
 
     job = ms.Job("registry", checkpoint=str(tmp_path / "checkpoint"))
-    source = kafka.source(topic, format="avro", registry=registry, key_format="text")
+    source = kafka.source(topic, format="avro", registry=registry, key_format="text", dead_letters=bad)
     orders = job.table(source, COLUMNS, key="id", name="orders")
     orders.to(kafka.sink(out, format="avro", registry=kafka.registry(registry)))
     job.run(ms.available_now(), spark=spark)
@@ -95,3 +99,4 @@ def test_schemas_of_a_registry(topics: Topics, registry: str, spark: SparkSessio
     assert {row["id"]: row for row in written.values() if row is not None} == expected
     assert client.get_latest_version(f"{out}-value").version == 1
     assert topics.read(out)[0].value()[:1] == b"\x00"
+    assert ["does not fit the columns" in letter["reason"] for letter in topics.rows(bad)] == [True]

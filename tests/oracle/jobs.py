@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import millstream as ms
 from millstream.testing.oracle import Topics
 
-Quick = Literal["straight", "restarted"]
-
 
 @dataclass(frozen=True)
 class Written:
-    """A job and how many changes each of its sources has. `quick`: the scenario in which the unit part runs it.
+    """A job and how many changes each of its sources has. `quick`: whether the unit part runs it.
     `first`: sources that are read before all others. `real_time`: whether it can run so."""
 
     build: Callable[[Topics], ms.Job]
-    quick: Quick | None
+    quick: bool
     real_time: bool
     counts: dict[str, int]
     first: tuple[str, ...]
@@ -28,7 +25,7 @@ ALL: dict[str, Written] = {}
 
 
 def job(
-    quick: Quick | None = None, first: tuple[str, ...] = (), real_time: bool = True, **counts: int
+    quick: bool = False, first: tuple[str, ...] = (), real_time: bool = True, **counts: int
 ) -> Callable[[Callable[[ms.Job, Topics], None]], None]:
     def register(fill: Callable[[ms.Job, Topics], None]) -> None:
         def build(topics: Topics) -> ms.Job:

@@ -39,7 +39,7 @@ def self_join(job: ms.Job, topics: Topics) -> None:
     ).to(topics.sink("out", changelog=True))
 
 
-@job("straight", facts=70, more=40, items=120, people=150, accounts=100)
+@job(quick=True, facts=70, more=40, items=120, people=150, accounts=100)
 def joins(job: ms.Job, topics: Topics) -> None:
     """Every pair of kinds in one stage; residuals; keys of different types; hot keys with many rows on both sides."""
     stream, more, table = facts(job, topics), facts(job, topics, "more"), items(job, topics)

@@ -19,7 +19,7 @@ def explode_alone(job: ms.Job, topics: Topics) -> None:
     facts(job, topics).explode("xs", as_="x").where("x > 0").select("c", "x").to(topics.sink("out"))
 
 
-@job("straight", facts=100, items=200, more=60)
+@job(quick=True, facts=100, items=200, more=60)
 def steps(job: ms.Job, topics: Topics) -> None:
     """Every stateless step, one after the other and side by side, over streams and tables."""
     stream, table, more = facts(job, topics), items(job, topics), facts(job, topics, "more")

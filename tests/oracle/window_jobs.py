@@ -19,6 +19,17 @@ def windows(job: ms.Job, topics: Topics) -> None:
     hopping.group_by("c").agg(
         v="min(v)", d="avg(v)", n="count(DISTINCT v)", all="collect_list(v)", last="max_by(s, at)"
     ).to(topics.sink("hopping"))
+    figures = {
+        "n": "count(*)",
+        "v": "sum(v)",
+        "d": "avg(d)",
+        "low": "min(s)",
+        "dev": "stddev(v)",
+        "of": "max_by(s, at)",
+    }
+    panes = timed.window(ms.hopping("3 days", every="12 hours"))
+    panes.group_by("c", "k").agg(**figures, f="count(*) FILTER (WHERE v > 0)").to(topics.sink("panes"))
+    panes.agg(**figures).group_by("n").agg(days="count(*)", first="min(window_start)").to(topics.sink("of_panes"))
 
 
 @job(facts=200)

@@ -37,6 +37,6 @@ def sql(address: str) -> Iterator[psycopg.Connection[Any]]:
             connection.execute(f'DROP PUBLICATION "{name}"')
         names = [row[0] for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
         for name in names:
-            connection.execute(f'DROP TABLE "{name}"')
+            connection.execute(f'DROP TABLE IF EXISTS "{name}" CASCADE')
         for (slot,) in connection.execute("SELECT slot_name FROM pg_replication_slots").fetchall():
             connection.execute("SELECT pg_drop_replication_slot(%s)", [slot])

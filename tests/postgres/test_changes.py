@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
+from servers import postgres as servers
 
 import millstream as ms
 from millstream import journal, postgres
@@ -140,6 +142,102 @@ def test_changes_made_while_the_snapshot_is_taken_are_there_once(
     assert [row["name"] for key, row in records(tmp_path) if key["id"] == 1] == ["y"]
 
 
+def test_a_large_transaction(sql: Sql, address: str, tmp_path: Path) -> None:
+    """More changes than are asked for at a time."""
+    people(sql)
+    receiver(tmp_path, address).prepare()
+    with sql.transaction():
+        sql.execute("INSERT INTO people SELECT n, 'many' FROM generate_series(1001, 61000) n")
+        sql.execute("UPDATE people SET id = -id WHERE id <= 3")
+    receiver(tmp_path, address).prepare()
+    found = records(tmp_path)
+    assert len(found) == 3 + 60_000 + 6
+    assert len(table_of(tmp_path)) == 60_003
+
+
+def test_an_empty_table(sql: Sql, address: str, tmp_path: Path) -> None:
+    people(sql)
+    sql.execute("TRUNCATE people")
+    receiver(tmp_path, address).prepare()
+    assert records(tmp_path) == []
+    sql.execute("INSERT INTO people VALUES (1)")
+    receiver(tmp_path, address).prepare()
+    assert len(records(tmp_path)) == 1
+
+
+def test_a_row_that_is_too_large(sql: Sql, address: str, tmp_path: Path) -> None:
+    """It stays in the slot: nothing after it is taken for received."""
+    people(sql)
+    receiver(tmp_path, address).prepare()
+    sql.execute("INSERT INTO people VALUES (4, repeat('x', 70000000)), (5, 'small')")
+    for _ in range(2):
+        with pytest.raises(ms.MillstreamError) as error:
+            receiver(tmp_path, address).prepare()
+        assert error.value.code == "MS-JOURNAL-008"
+    assert len(records(tmp_path)) == 3
+
+
+def test_changes_have_the_time_of_their_commit(sql: Sql, address: str, tmp_path: Path) -> None:
+    people(sql)
+    receiver(tmp_path, address).prepare()
+    before = sql.execute("SELECT clock_timestamp()").fetchone()[0]
+    sql.execute("UPDATE people SET name = 'x' WHERE id = 1")
+    after = sql.execute("SELECT clock_timestamp()").fetchone()[0]
+    receiver(tmp_path, address).prepare()
+    times = [record.timestamp for record in journal.read(tmp_path / "received", "people")]
+    assert int(before.timestamp() * 1000) <= times[3] <= int(after.timestamp() * 1000)
+    assert times[0] == times[2] < times[3]
+
+
+def test_other_tables_of_a_publication(sql: Sql, address: str, tmp_path: Path) -> None:
+    """Their changes are passed over; that one of them is emptied, too."""
+    people(sql)
+    sql.execute("CREATE TABLE pets (id INT PRIMARY KEY)")
+    sql.execute("CREATE PUBLICATION millstream_copy_people FOR TABLE pets, people")
+    receiver(tmp_path, address).prepare()
+    sql.execute("INSERT INTO pets VALUES (1)")
+    sql.execute("INSERT INTO people VALUES (4)")
+    sql.execute("TRUNCATE pets")
+    receiver(tmp_path, address).prepare()
+    assert len(table_of(tmp_path)) == 4
+
+
+def test_a_table_in_parts(sql: Sql, address: str, tmp_path: Path) -> None:
+    sql.execute("CREATE TABLE people (id INT PRIMARY KEY, name TEXT) PARTITION BY RANGE (id)")
+    sql.execute("CREATE TABLE people_low PARTITION OF people FOR VALUES FROM (0) TO (10)")
+    sql.execute("CREATE TABLE people_high PARTITION OF people FOR VALUES FROM (10) TO (20)")
+    sql.execute("INSERT INTO people VALUES (1, 'a')")
+    receiver(tmp_path, address).prepare()
+    sql.execute("UPDATE people SET id = 11 WHERE id = 1")
+    receiver(tmp_path, address).prepare()
+    assert list(table_of(tmp_path)) == ['{"id": 11}']
+
+
+def test_a_crash_while_a_table_is_emptied(
+    sql: Sql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people(sql)
+    receiver(tmp_path, address).prepare()
+    sql.execute("TRUNCATE people")
+    appended = 0
+
+    def crash_after_two(self: PostgresReceiver, key: bytes, row: Any, out: Any) -> None:
+        nonlocal appended
+        appended += 1
+        if appended > 2:
+            raise InterruptedError
+        original(self, key, row, out)
+
+    original = PostgresReceiver._append
+    with monkeypatch.context() as patched:
+        patched.setattr(PostgresReceiver, "_append", crash_after_two)
+        with pytest.raises(InterruptedError):
+            receiver(tmp_path, address).prepare()
+    assert len(table_of(tmp_path)) == 1
+    receiver(tmp_path, address).prepare()
+    assert (table_of(tmp_path), len(records(tmp_path))) == ({}, 6)
+
+
 @pytest.mark.parametrize("identity", ["DEFAULT", "FULL"])
 def test_large_values_that_were_not_changed(identity: str, sql: Sql, address: str, tmp_path: Path) -> None:
     people(sql, identity)
@@ -150,6 +248,20 @@ def test_large_values_that_were_not_changed(identity: str, sql: Sql, address: st
     receiver(tmp_path, address).prepare()
     row = table_of(tmp_path)['{"id": 1}']
     assert (row["name"], row["story"]) == ("short", "long " * 5000)
+
+
+def test_large_values_of_rows_with_odd_keys(sql: Sql, address: str, tmp_path: Path) -> None:
+    """They are asked for by the key as the database has it."""
+    sql.execute("CREATE TYPE mood AS ENUM ('good', 'bad')")
+    sql.execute("CREATE TABLE people (at TIMESTAMP, ok BOOLEAN, m MOOD, raw BYTEA, name TEXT, story TEXT)")
+    sql.execute("ALTER TABLE people ADD PRIMARY KEY (at, ok, m, raw), ALTER story SET STORAGE EXTERNAL")
+    sql.execute("INSERT INTO people VALUES ('2026-01-01', true, 'bad', '\\x01', 'a', repeat('long ', 5000))")
+    receiver(tmp_path, address).prepare()
+    sql.execute("UPDATE people SET name = 'b'")
+    receiver(tmp_path, address).prepare()
+    assert [row["story"] == "long " * 5000 for _, row in records(tmp_path)] == [True, True]
+    sql.execute("DROP TABLE people")
+    sql.execute("DROP TYPE mood")
 
 
 def test_every_type(sql: Sql, address: str, tmp_path: Path, spark: SparkSession) -> None:
@@ -194,10 +306,30 @@ def test_every_type(sql: Sql, address: str, tmp_path: Path, spark: SparkSession)
 def test_what_is_not_allowed_is_said_as_sql(sql: Sql, server: Postgres, tmp_path: Path) -> None:
     people(sql)
     sql.execute("GRANT SELECT ON people TO guest")
-    with pytest.raises(ms.MillstreamError) as error:
-        receiver(tmp_path, server.address("guest")).prepare()
+
+    def hint(address: str) -> str:
+        with pytest.raises(ms.MillstreamError) as error:
+            receiver(tmp_path, address).prepare()
+        assert error.value.code == "MS-POSTGRES-006"
+        return error.value.hint or ""
+
+    publish = 'CREATE PUBLICATION "millstream_copy_people" FOR TABLE "public"."people" WITH '
+    assert publish in hint(server.address("guest"))
+    # As its owner did it, but not for all changes.
+    sql.execute("CREATE PUBLICATION millstream_copy_people FOR TABLE people WITH (publish = 'insert')")
+    assert 'ALTER PUBLICATION "millstream_copy_people" SET (publish = \'insert, upd' in hint(server.address("guest"))
+    sql.execute("ALTER PUBLICATION millstream_copy_people SET (publish = 'insert, update, delete, truncate')")
+    assert 'ALTER ROLE "guest" REPLICATION;' in hint(server.address("guest"))
+
+
+def test_a_server_without_logical_replication(tmp_path: Path) -> None:
+    with servers.running(("wal_level=replica", "fsync=off", "listen_addresses=127.0.0.1")) as server:
+        with psycopg.connect(server.address(), autocommit=True) as connection:
+            people(connection)
+        with pytest.raises(ms.MillstreamError) as error:
+            receiver(tmp_path, server.address()).prepare()
     assert error.value.code == "MS-POSTGRES-006"
-    assert 'CREATE PUBLICATION "millstream_copy_people" FOR TABLE "public"."people";' in (error.value.hint or "")
+    assert "wal_level = logical" in (error.value.hint or "")
 
 
 def test_a_slot_that_is_gone(sql: Sql, address: str, tmp_path: Path) -> None:
@@ -209,9 +341,30 @@ def test_a_slot_that_is_gone(sql: Sql, address: str, tmp_path: Path) -> None:
     assert error.value.code == "MS-POSTGRES-007"
 
 
+def test_a_slot_whose_log_was_thrown_away(sql: Sql, server: Postgres, address: str, tmp_path: Path) -> None:
+    people(sql)
+    receiver(tmp_path, address).prepare()
+    with psycopg.connect(server.address(), autocommit=True) as root:
+        root.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
+        root.execute("SELECT pg_reload_conf()")
+        try:
+            for _ in range(4):
+                sql.execute("UPDATE people SET name = name || '!'")
+                root.execute("SELECT pg_switch_wal()")
+            root.execute("CHECKPOINT")
+        finally:
+            root.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+            root.execute("SELECT pg_reload_conf()")
+    with pytest.raises(ms.MillstreamError) as error:
+        receiver(tmp_path, address).prepare()
+    assert error.value.code == "MS-POSTGRES-007"
+
+
 def test_tables_that_cannot_be_read(sql: Sql, address: str, tmp_path: Path) -> None:
     sql.execute("CREATE TABLE keyless (id INT)")
-    for table in ("keyless", "nowhere"):
+    sql.execute("CREATE TABLE other (id INT PRIMARY KEY, n INT NOT NULL UNIQUE)")
+    sql.execute("ALTER TABLE other REPLICA IDENTITY USING INDEX other_n_key")
+    for table in ("keyless", "nowhere", "other"):
         with pytest.raises(ms.MillstreamError) as error:
             receiver(tmp_path, address, table)
         assert error.value.code == "MS-POSTGRES-002"

@@ -67,6 +67,25 @@ def test_two_runs_of_one_job(path: str, tmp_path: Path, spark: SparkSession) -> 
         run.stop()
 
 
+def test_a_start_that_fails_leaves_nothing_behind(
+    path: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No query, no listener, no lock: the same job starts when what was in its way is gone."""
+    used = []
+
+    def fails(plan: object, target: object, query: object, session: SparkSession, opened: object) -> None:
+        used.append(session._jsparkSession.streams())
+        assert len(used[0].listListeners()) == 1
+        raise ConnectionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("millstream.spark.query.tell_readers", fails)
+        with pytest.raises(ms.MillstreamError):
+            copy(path, tmp_path / "checkpoint").run(ms.micro_batch("1 second"), spark=spark)
+    assert (len(used[0].listListeners()), len(used[0].active())) == (0, 0)
+    copy(path, tmp_path / "checkpoint").run(ms.available_now(), spark=spark)
+
+
 @pytest.mark.slow
 def test_a_session_without_the_kernels() -> None:
     script = """

@@ -87,6 +87,24 @@ def test_a_row_is_in_every_window_that_it_falls_into(millstream: Runner) -> None
     assert windows(result["final"].epochs) == [[(at(0), at(3), "a", 1, 1), (at(2), at(5), "a", 2, 2)]]
 
 
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_row_too_late_for_one_window_still_counts_in_the_next(millstream: Runner, restart: bool) -> None:
+    rows = epochs((at(2, 30), "a", 1), (at(4, 10), "a", 5), (at(3), "a", 7), (at(1), "b", 2), (at(9), "c", 1))
+    hopping = job(window=ms.hopping("4 minutes", every="2 minutes"))
+    result = millstream.run(hopping, rows, restart_between=restart)
+    first, middle, end = (at(0), at(4), "a", 1, 1), (at(2), at(6), "a", 3, 7), (at(4), at(8), "a", 1, 5)
+    assert windows(result["final"].epochs) == [[], [first], [], [], [middle, end]]
+    assert windows(result["changes"].epochs) == [
+        [first, (at(2), at(6), "a", 1, 1)],
+        [(at(2), at(6), "a", 2, 5), end],
+        [middle],
+        [],
+        [(at(6), at(10), "c", 1, 1), (at(8), at(12), "c", 1, 1)],
+    ]
+    # The third row for one window, the fourth for both of its windows.
+    assert result.late == {"cpu": 3, "closed": 3}
+
+
 def test_a_row_in_a_gap_between_windows_is_in_none(millstream: Runner) -> None:
     rows = [metric(at(1, 59), "a", 1), metric(at(2), "a", 2), metric(at(0, 59), "a", 3), Watermark(at(30))]
     result = millstream.run(job(window=ms.hopping("1 minute", every="2 minutes")), {"metrics": rows})

@@ -78,7 +78,11 @@ public final class AvroReader {
     int id = ByteBuffer.wrap(value, 1, 4).getInt();
     Reading reading = byId.get(id);
     if (reading == null) {
-      reading = Reading.of(registry.schema(id), type);
+      try {
+        reading = Reading.of(registry.schema(id), type);
+      } catch (IllegalStateException e) {
+        throw new Malformed("its schema, " + id + ", does not fit the columns: " + e.getCause().getMessage());
+      }
       byId.put(id, reading);
     }
     return reading;

@@ -39,6 +39,7 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
   public static Dataset<Row> apply(Dataset<Row> records, String specJson, String schemaJson) {
     StructType schema = (StructType) StructType.fromJson(schemaJson);
     DecodeSpec spec = DecodeSpec.read(parse(specJson), schema);
+    new Decoder(spec); // what does not go together is told here, not by a task
     LongAccumulator skipped = records.sparkSession().sparkContext().longAccumulator("skipped by " + spec.source);
     SKIPPED.put(spec.source, skipped);
     return records

@@ -36,6 +36,11 @@ final class DecodeSpec implements Serializable {
   final String avroSchema;
 
   final Registry registry;
+
+  /** For Protobuf: the message's name and the descriptors, in base 64. */
+  final String protobufMessage;
+
+  final String protobufDescriptors;
   final boolean textKeys;
   /** How many of the schema's columns, the last ones, come from the record itself. */
   final int record;
@@ -60,6 +65,8 @@ final class DecodeSpec implements Serializable {
         json.hasNonNull("registry")
             ? new Registry(json.get("registry").asText(), json.path("registry_login").asText(""))
             : null;
+    this.protobufMessage = json.path("protobuf_message").textValue();
+    this.protobufDescriptors = json.path("protobuf_descriptors").textValue();
     this.textKeys = json.path("key_format").asText("json").equals("text");
     this.record = json.path("record").asInt();
     this.schema = schema;

@@ -24,6 +24,7 @@ final class Decoder {
         switch (spec.format) {
           case "debezium" -> null;
           case "avro" -> new Avro(spec, spec.changelog ? type.add(OP, "string") : type);
+          case "protobuf" -> new Protobuf(spec, spec.changelog ? type.add(OP, "string") : type);
           default -> new Json(spec.changelog ? type.add(OP, "string") : type);
         };
     this.key = spec.upserts.length == 0 ? null : RecordKey.of(spec);

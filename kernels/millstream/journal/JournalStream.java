@@ -21,6 +21,7 @@ final class JournalStream implements MicroBatchStream, SupportsTriggerAvailableN
   private final Offsets offsets;
   private boolean realTime;
   private boolean availableNow;
+  private boolean begun;
   private JournalOffset initial;
   private JournalOffset newest;
 
@@ -67,6 +68,10 @@ final class JournalStream implements MicroBatchStream, SupportsTriggerAvailableN
 
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
+    if (!begun) {
+      offsets.check((JournalOffset) start);
+      begun = true;
+    }
     if (realTime) {
       // Spark takes an epoch's end from its tasks; to count records here would only delay the next epoch.
       return start;

@@ -53,6 +53,11 @@ final class Offsets {
     return option == null ? end() : inRange(JournalOffset.parse("ending", option), end());
   }
 
+  /** An error if the topic has not these offsets any more: it was made anew since a job read it. */
+  void check(JournalOffset start) {
+    inRange(start, first());
+  }
+
   private JournalOffset inRange(JournalOffset asked, JournalOffset otherwise) {
     JournalOffset end = end();
     Map<Integer, Long> next = new TreeMap<>(otherwise.byPartition());

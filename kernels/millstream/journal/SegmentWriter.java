@@ -23,7 +23,7 @@ public final class SegmentWriter implements Closeable {
   public void append(long timestamp, byte[] key, byte[] value) throws IOException {
     long length = SegmentReader.SHORTEST_BODY + length(key) + length(value);
     if (length > SegmentReader.LONGEST_BODY) {
-      throw new IOException("a record of " + length + " bytes is longer than a journal takes (64 MiB)");
+      throw new IOException("MS-JOURNAL-008: a record of " + length + " bytes is too large for the journal (64 MiB).");
     }
     reserve(SegmentReader.FRAME + (int) length);
     int frame = buffer.position();

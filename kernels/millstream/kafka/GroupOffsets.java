@@ -35,7 +35,8 @@ public final class GroupOffsets extends StreamingQueryListener implements AutoCl
   private final String group;
   private final transient Admin admin;
   private transient KafkaFuture<Void> told = KafkaFuture.completedFuture(null);
-  private boolean warned;
+  private long epoch = -1;
+  private volatile boolean warned;
 
   public GroupOffsets(String query, int source, String group, String client) throws JsonProcessingException {
     this.query = UUID.fromString(query);
@@ -54,9 +55,11 @@ public final class GroupOffsets extends StreamingQueryListener implements AutoCl
     }
   }
 
-  private void tell(StreamingQueryProgress progress) {
+  /** Never of an epoch before one that was told of: an event may come late. */
+  private synchronized void tell(StreamingQueryProgress progress) {
     SourceProgress[] sources = progress.sources();
-    if (source < sources.length && sources[source].endOffset() != null) {
+    if (progress.batchId() >= epoch && source < sources.length && sources[source].endOffset() != null) {
+      epoch = progress.batchId();
       tell(sources[source].endOffset());
     }
   }
@@ -76,7 +79,7 @@ public final class GroupOffsets extends StreamingQueryListener implements AutoCl
     }
   }
 
-  private synchronized void warn(Throwable error) {
+  private void warn(Throwable error) {
     if (error != null && !warned) {
       warned = true;
       LOG.warn("consumer group {} cannot be told how far the job has read: {}", group, error.getMessage());
@@ -88,18 +91,24 @@ public final class GroupOffsets extends StreamingQueryListener implements AutoCl
 
   /**
    * Tells of the last epoch, whose event may be on its way still; null if there was none. A client that closes drops
-   * what still looks for its broker: it is waited for first.
+   * what still looks for its broker, and one request may overtake another: each is waited for.
    */
-  public void finish(StreamingQueryProgress last) throws InterruptedException {
+  public synchronized void finish(StreamingQueryProgress last) throws InterruptedException {
+    await();
     if (last != null) {
       tell(last);
+      await();
     }
+    epoch = Long.MAX_VALUE;
+    close();
+  }
+
+  private void await() throws InterruptedException {
     try {
       told.get(PATIENCE_S, TimeUnit.SECONDS);
     } catch (ExecutionException | TimeoutException e) {
       warn(e);
     }
-    close();
   }
 
   @Override

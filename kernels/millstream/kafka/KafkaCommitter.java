@@ -44,13 +44,30 @@ final class KafkaCommitter implements Committer {
       List<PreparedTransaction> open = lists.read(epoch);
       Faults.at("sink.publish.before", epoch);
       // One alone, to see that they can be ended; then the others, all at once.
-      transactions().commit(open.subList(0, Math.min(1, open.size())), epoch);
+      List<PreparedTransaction> lost = new ArrayList<>(transactions().commit(open.subList(0, Math.min(1, open.size()))));
       if (open.size() > 1) {
         Faults.at("sink.publish.between", epoch);
-        transactions().commit(open.subList(1, open.size()), epoch);
+        lost.addAll(transactions().commit(open.subList(1, open.size())));
+      }
+      if (!lost.isEmpty()) {
+        repair(lost, epoch);
       }
       lists.delete(epoch);
       Faults.at("sink.publish.after", epoch);
+    }
+  }
+
+  /** The others are committed: what is written again takes the place of the list, and then is committed as they were. */
+  private void repair(List<PreparedTransaction> lost, long epoch) throws IOException {
+    try (Repair repair = new Repair(spec, epoch)) {
+      List<PreparedTransaction> unseen = repair.unseen(lost);
+      if (!unseen.isEmpty()) {
+        List<PreparedTransaction> again = List.of(repair.copy(unseen));
+        lists.write(epoch, again);
+        if (!transactions().commit(again).isEmpty()) {
+          throw new IOException("transaction " + again.get(0).id() + " ended before it could be committed");
+        }
+      }
     }
   }
 

@@ -3,6 +3,7 @@ package millstream.kafka;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 import millstream.sink.Committer;
 import millstream.sink.SinkKind;
 import millstream.sink.SinkSpec;
@@ -38,6 +39,18 @@ public final class KafkaSink implements SinkKind {
   /** What the transactional ids of a sink begin with; those of no other sink do. */
   static String prefix(SinkSpec spec) {
     return spec.writer() + "-";
+  }
+
+  /** The context's class loader is Spark's: it need not be the one that has Kafka's classes. */
+  static <T> T withOwnClasses(Supplier<T> make) {
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(KafkaSink.class.getClassLoader());
+    try {
+      return make.get();
+    } finally {
+      thread.setContextClassLoader(before);
+    }
   }
 
   /** The settings for Kafka's clients. */

@@ -3,11 +3,14 @@ package millstream.kafka;
 import java.io.IOException;
 import millstream.avro.AvroWriter;
 import millstream.avro.Registry;
+import millstream.protobuf.ProtobufException;
+import millstream.protobuf.ProtobufWriter;
 import millstream.sink.SinkKind;
 import millstream.sink.SinkSpec;
 import millstream.sink.TaskWriter;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
@@ -16,57 +19,73 @@ final class KafkaWriter implements TaskWriter {
   private final SinkSpec spec;
   private final SinkKind.TaskId task;
   private final String topic;
-  private final AvroWriter avro;
+  private final Encoding encoding;
   private TransactionalProducer producer;
-  private long records;
-  private volatile Exception failure;
+
+  /** Makes a value of a whole row. */
+  private interface Encoding {
+    byte[] bytes(InternalRow row) throws IOException;
+  }
 
   KafkaWriter(SinkSpec spec, SinkKind.TaskId task) throws IOException {
     this.spec = spec;
     this.task = task;
     this.topic = spec.setting("topic");
-    this.avro = spec.settings().getOrDefault("format", "").equals("avro") ? avro(spec) : null;
+    try {
+      this.encoding = encoding(spec);
+    } catch (ProtobufException e) {
+      throw e.in("sink \"" + spec.name() + "\"");
+    }
   }
 
-  /** Registers the schema, if there is a registry: it must be known before the first record. */
-  private static AvroWriter avro(SinkSpec spec) throws IOException {
-    String url = spec.settings().get("registry");
-    Registry registry = url == null ? null : new Registry(url, spec.settings().getOrDefault("registry_login", ""));
-    StructType type = (StructType) StructType.fromJson(spec.setting("schema"));
-    return new AvroWriter(type, spec.settings().get("avro_schema"), registry, spec.setting("topic") + "-value");
+  /** Null where values come as bytes. A schema is registered, if there is a registry, before the first record. */
+  private static Encoding encoding(SinkSpec spec) throws IOException {
+    switch (spec.settings().getOrDefault("format", "json")) {
+      case "avro":
+        String url = spec.settings().get("registry");
+        Registry registry = url == null ? null : new Registry(url, spec.settings().getOrDefault("registry_login", ""));
+        String schema = spec.settings().get("avro_schema");
+        return new AvroWriter(type(spec), schema, registry, spec.setting("topic") + "-value")::write;
+      case "protobuf":
+        String message = spec.setting("protobuf_message");
+        return new ProtobufWriter(type(spec), spec.setting("protobuf_descriptors"), message)::write;
+      default:
+        return null;
+    }
+  }
+
+  private static StructType type(SinkSpec spec) {
+    return (StructType) StructType.fromJson(spec.setting("schema"));
   }
 
   @Override
   public void write(byte[] key, byte[] value, InternalRow row) throws IOException {
-    write(key, avro == null ? value : avro.write(row));
+    try {
+      write(key, encoding == null ? value : encoding.bytes(row));
+    } catch (ProtobufException e) {
+      throw e.in("sink \"" + spec.name() + "\"");
+    }
   }
 
   @Override
   public void write(byte[] key, byte[] value) throws IOException {
-    check();
     try {
       if (producer == null) {
         producer = Producers.take(spec, task);
         producer.begin(task.epoch());
       }
-      producer.client().send(new ProducerRecord<>(topic, key, value), (done, error) -> {
-        if (error != null) {
-          failure = error;
-        }
-      });
-      records++;
+      producer.send(new ProducerRecord<>(topic, key, value));
     } catch (KafkaException e) {
       throw failed(e);
     }
   }
 
-  private void check() throws IOException {
-    if (failure != null) {
-      throw failed(failure);
+  private IOException failed(KafkaException cause) {
+    if (cause instanceof RecordTooLargeException) {
+      return new IOException(
+          "MS-KAFKA-008: sink \"" + spec.name() + "\" has a record that is too large for topic \"" + topic + "\": "
+              + cause.getMessage(), cause);
     }
-  }
-
-  private IOException failed(Exception cause) {
     return new IOException(
         "MS-KAFKA-005: sink \"" + spec.name() + "\" cannot write to topic \"" + topic + "\": " + cause.getMessage(), cause);
   }
@@ -78,9 +97,7 @@ final class KafkaWriter implements TaskWriter {
       return null;
     }
     try {
-      producer.client().flush();
-      check();
-      PreparedTransaction prepared = producer.prepared(records);
+      PreparedTransaction prepared = producer.prepared();
       Producers.giveBack(producer);
       return prepared;
     } catch (KafkaException e) {

@@ -8,9 +8,11 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.StreamSupport;
 import millstream.journal.Disk;
 import millstream.sink.SinkSpec;
 
@@ -18,7 +20,7 @@ import millstream.sink.SinkSpec;
 final class PreparedLists {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Pattern NAME = Pattern.compile("([\\w.]+)-(\\d{12})\\.json");
-  private static final int FORMAT = 1;
+  private static final int FORMAT = 2;
   private final String writer;
   private final Disk disk;
   private final String folder;
@@ -37,8 +39,15 @@ final class PreparedLists {
     ObjectNode json = JSON.createObjectNode().put("format", FORMAT).put("epoch", epoch);
     ArrayNode list = json.putArray("transactions");
     for (PreparedTransaction one : transactions) {
-      list.addObject().put("id", one.id()).put("producer", one.producerId()).put("epoch", one.producerEpoch())
-          .put("records", one.records());
+      ObjectNode places =
+          list.addObject().put("id", one.id()).put("producer", one.producerId()).put("epoch", one.producerEpoch())
+              .putObject("places");
+      one.places().byPartition().forEach((partition, runs) -> {
+        ArrayNode bounds = places.putArray(partition.toString());
+        for (long bound : runs.bounds()) {
+          bounds.add(bound);
+        }
+      });
     }
     disk.makeFolder(folder);
     disk.writeAtomically(file(epoch), json.toString().getBytes(StandardCharsets.UTF_8));
@@ -63,9 +72,18 @@ final class PreparedLists {
     List<PreparedTransaction> found = new ArrayList<>();
     for (JsonNode one : json.get("transactions")) {
       found.add(new PreparedTransaction(one.get("id").asText(), one.get("producer").asLong(),
-          (short) one.get("epoch").asInt(), one.get("records").asLong()));
+          (short) one.get("epoch").asInt(), places(one.get("places"))));
     }
     return found;
+  }
+
+  private static Places places(JsonNode json) {
+    Places places = new Places();
+    for (Map.Entry<String, JsonNode> part : json.properties()) {
+      long[] bounds = StreamSupport.stream(part.getValue().spliterator(), false).mapToLong(JsonNode::asLong).toArray();
+      places.put(Integer.parseInt(part.getKey()), new Places.Runs(bounds));
+    }
+    return places;
   }
 
   void delete(long epoch) throws IOException {

@@ -35,22 +35,14 @@ final class Producers {
     return connect(spec, id, task.each());
   }
 
-  private static TransactionalProducer connect(SinkSpec spec, String id, boolean each) {
+  static TransactionalProducer connect(SinkSpec spec, String id, boolean each) {
     Map<String, Object> settings = new HashMap<>();
     settings.put("linger.ms", each ? "0" : "20");
     settings.put("batch.size", "131072");
     settings.putAll(KafkaSink.client(spec));
     settings.put("transactional.id", id);
-    // The context's class loader is Spark's: it need not be the one that has Kafka's classes.
-    Thread thread = Thread.currentThread();
-    ClassLoader before = thread.getContextClassLoader();
-    thread.setContextClassLoader(Producers.class.getClassLoader());
-    KafkaProducer<byte[], byte[]> client;
-    try {
-      client = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
-    } finally {
-      thread.setContextClassLoader(before);
-    }
+    KafkaProducer<byte[], byte[]> client = KafkaSink.withOwnClasses(
+        () -> new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer()));
     try {
       client.initTransactions();
     } catch (KafkaException e) {

@@ -19,12 +19,12 @@ public final class Topics {
 
   private Topics() {}
 
-  /** {@code {"topics": {"likes": 2}}}, or {@code {"error": "…"}} if the cluster does not answer. */
+  /** {@code {"topics": {"likes": {"partitions": 2, "id": "…"}}}}, or {@code {"error": "…"}} if the cluster does not answer. */
   public static String partitions(String client) throws JsonProcessingException, InterruptedException {
     try (Admin admin = admin(read(client))) {
-      Map<String, Integer> found = new TreeMap<>();
+      Map<String, Map<String, Object>> found = new TreeMap<>();
       for (TopicDescription topic : admin.describeTopics(admin.listTopics().names().get()).allTopicNames().get().values()) {
-        found.put(topic.name(), topic.partitions().size());
+        found.put(topic.name(), Map.of("partitions", topic.partitions().size(), "id", topic.topicId().toString()));
       }
       return JSON.writeValueAsString(Map.of("topics", found));
     } catch (ExecutionException e) {

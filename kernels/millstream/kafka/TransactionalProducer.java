@@ -3,7 +3,10 @@ package millstream.kafka;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.time.Duration;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.utils.ProducerIdAndEpoch;
 
 /** A producer with a transactional id, and the epoch of the job whose rows its last transaction holds. */
@@ -13,6 +16,8 @@ final class TransactionalProducer {
   private final String id;
   private final KafkaProducer<byte[], byte[]> client;
   private long open = NONE;
+  private Places places = new Places();
+  private volatile Exception failure;
   private volatile long usedAt = System.nanoTime();
 
   TransactionalProducer(String id, KafkaProducer<byte[], byte[]> client) {
@@ -24,10 +29,6 @@ final class TransactionalProducer {
     return id;
   }
 
-  KafkaProducer<byte[], byte[]> client() {
-    return client;
-  }
-
   Duration idle() {
     return Duration.ofNanos(System.nanoTime() - usedAt);
   }
@@ -35,6 +36,31 @@ final class TransactionalProducer {
   void begin(long epoch) {
     client.beginTransaction();
     open = epoch;
+    places = new Places();
+    failure = null;
+  }
+
+  /** Answers come in the order of a partition's offsets, all on one thread. */
+  void send(ProducerRecord<byte[], byte[]> record) {
+    check();
+    client.send(record, (done, error) -> {
+      if (error == null) {
+        places.add(done.partition(), done.offset());
+      } else {
+        failure = error;
+      }
+    });
+  }
+
+  /** Into the same partition, with its time. */
+  void copy(ConsumerRecord<byte[], byte[]> record) {
+    send(new ProducerRecord<>(record.topic(), record.partition(), record.timestamp(), record.key(), record.value()));
+  }
+
+  private void check() {
+    if (failure != null) {
+      throw failure instanceof KafkaException known ? known : new KafkaException(failure);
+    }
   }
 
   /**
@@ -63,9 +89,11 @@ final class TransactionalProducer {
     client.close(Duration.ZERO);
   }
 
-  /** Kafka's client keeps these to itself; without them no other process could end the transaction. */
-  PreparedTransaction prepared(long records) {
+  /** When all is at the brokers. Kafka's client keeps id and epoch to itself; without them nobody else could end it. */
+  PreparedTransaction prepared() {
     usedAt = System.nanoTime();
+    client.flush();
+    check();
     try {
       Field field = KafkaProducer.class.getDeclaredField("transactionManager");
       field.setAccessible(true);
@@ -73,7 +101,7 @@ final class TransactionalProducer {
       Method method = transactions.getClass().getDeclaredMethod("producerIdAndEpoch");
       method.setAccessible(true);
       ProducerIdAndEpoch found = (ProducerIdAndEpoch) method.invoke(transactions);
-      return new PreparedTransaction(id, found.producerId, found.epoch, records);
+      return new PreparedTransaction(id, found.producerId, found.epoch, places);
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("MS-KAFKA-007: this version of kafka-clients is not one that Millstream knows.", e);
     }

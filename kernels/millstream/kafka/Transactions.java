@@ -35,12 +35,13 @@ final class Transactions implements AutoCloseable {
     this.ends = new EndTransactions(client);
   }
 
-  /** Commits them all. What is committed already stays so. */
-  void commit(List<PreparedTransaction> all, long epoch) throws IOException {
+  /** Commits them; what is committed already stays so. Gives those that have ended, and are not known to be committed. */
+  List<PreparedTransaction> commit(List<PreparedTransaction> all) throws IOException {
+    List<PreparedTransaction> lost = new ArrayList<>();
     List<PreparedTransaction> left = new ArrayList<>(all);
     long deadline = System.currentTimeMillis() + PATIENCE_MILLIS;
     while (!left.isEmpty()) {
-      Map<PreparedTransaction, Node> open = open(left, epoch);
+      Map<PreparedTransaction, Node> open = open(left, lost);
       left = ends.commit(open);
       if (!left.isEmpty()) {
         if (System.currentTimeMillis() > deadline) {
@@ -49,10 +50,12 @@ final class Transactions implements AutoCloseable {
         pause();
       }
     }
+    return lost;
   }
 
-  /** Those that are open still, each with its coordinator; an error if one has ended without being committed. */
-  private Map<PreparedTransaction, Node> open(List<PreparedTransaction> asked, long epoch) throws IOException {
+  /** Those that are open still, each with its coordinator. */
+  private Map<PreparedTransaction, Node> open(List<PreparedTransaction> asked, List<PreparedTransaction> lost)
+      throws IOException {
     Map<Integer, Node> nodes = new HashMap<>();
     Map<PreparedTransaction, Node> open = new HashMap<>();
     try {
@@ -66,7 +69,7 @@ final class Transactions implements AutoCloseable {
         if (same && found.state() == TransactionState.ONGOING && found.producerEpoch() == one.producerEpoch()) {
           open.put(one, nodes.get(found.coordinatorId()));
         } else if (!same || !COMMITTED.contains(found.state())) {
-          throw lost(one, epoch, found);
+          lost.add(one);
         }
       }
     } catch (ExecutionException e) {
@@ -87,13 +90,6 @@ final class Transactions implements AutoCloseable {
       }
       throw e;
     }
-  }
-
-  private IOException lost(PreparedTransaction one, long epoch, TransactionDescription found) {
-    return new IOException(
-        "MS-KAFKA-006: sink \"" + spec.name() + "\": Kafka has given up transaction " + one.id() + " with " + one.records()
-            + " records of epoch " + epoch + ", which is committed: it was open for longer than transaction_timeout"
-            + " (it is now " + (found == null ? "forgotten" : found.state().toString()) + ").");
   }
 
   /** Aborts what is open under this sink's ids, and fences whoever still writes under them. */

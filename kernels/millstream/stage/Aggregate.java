@@ -111,16 +111,16 @@ final class Aggregate extends Operator {
       handle.registerTimer(closing.time(key, keySlots));
     }
     load(saved);
-    Object[] before = saved == null ? null : result(key);
+    boolean silent = closing != null && closing.last();
+    Object[] before = saved == null || silent ? null : result(key);
     while (changes.next()) {
       InternalRow payload = changes.payload();
       if (payload != null) {
         add(accumulators, payload, changes.weight());
       }
     }
-    Object[] after = result(key);
+    Object[] after = silent ? null : result(key);
     save();
-    boolean silent = closing != null && closing.last();
     return silent ? Collections.emptyIterator() : changed(before, after).iterator();
   }
 

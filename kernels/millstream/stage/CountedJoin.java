@@ -71,13 +71,9 @@ final class CountedJoin extends Operator {
 
   static CountedJoin of(OperatorSpec spec) {
     How how = How.valueOf(spec.json().get("how").asText().toUpperCase(Locale.ROOT));
-    Residual residual =
-        spec.json().hasNonNull("residual")
-            ? Residual.of(spec.json().get("residual").asText(), spec.input(0), spec.input(1), spec.spark())
-            : null;
     JsonNode lifetimes = spec.json().path("lifetimes");
     return new CountedJoin(
-        spec, how, residual, new Lifetime[] {Lifetime.of(lifetimes.get(0)), Lifetime.of(lifetimes.get(1))});
+        spec, how, Residual.of(spec), new Lifetime[] {Lifetime.of(lifetimes.get(0)), Lifetime.of(lifetimes.get(1))});
   }
 
   @Override

@@ -23,7 +23,10 @@ import org.apache.spark.sql.types.StructType;
  */
 final class DistinctCount extends Accumulator {
   private static final long serialVersionUID = 1L;
-  private static final int FEW = 16;
+  /** So many are written anew for each change: less than it takes to look each one up, */
+  private static final int FEW = 64;
+  /** unless most are there already, and only their weights change. */
+  private static final int FEW_RETRACTABLE = 16;
 
   private final StructType entryType;
   private final boolean retractable;
@@ -120,7 +123,7 @@ final class DistinctCount extends Accumulator {
   private void apply() {
     net.weights().forEach(this::apply);
     net.weights().clear();
-    if (!spilled && few.weights().size() > FEW) {
+    if (!spilled && few.weights().size() > (retractable ? FEW_RETRACTABLE : FEW)) {
       spilled = true;
       few.weights().forEach(this::store);
       few.weights().clear();

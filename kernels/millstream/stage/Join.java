@@ -1,5 +1,6 @@
 package millstream.stage;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -29,19 +30,24 @@ final class Join extends Operator {
 
   private final StructType[] types;
   private final int leftPort;
-  private final boolean appendOnly;
+  /** For each side, whether its rows are never taken back. */
+  private final boolean[] appendOnly;
+
+  private final Residual residual;
   private transient ValueState<InternalRow> state;
   private transient Side[] sides;
 
-  Join(String name, StructType left, StructType right, int leftPort, boolean appendOnly) {
-    super(name, false);
-    this.types = new StructType[] {left, right};
-    this.leftPort = leftPort;
-    this.appendOnly = appendOnly;
+  Join(OperatorSpec spec) {
+    super(spec.name(), false);
+    this.types = new StructType[] {spec.input(0), spec.input(1)};
+    this.leftPort = spec.port();
+    JsonNode streams = spec.json().get("append_only");
+    this.appendOnly = new boolean[] {streams.get(0).asBoolean(), streams.get(1).asBoolean()};
+    this.residual = Residual.of(spec);
   }
 
   static Join of(OperatorSpec spec) {
-    return new Join(spec.name(), spec.input(0), spec.input(1), spec.port(), spec.flag("append_only"));
+    return new Join(spec);
   }
 
   @Override
@@ -51,19 +57,19 @@ final class Join extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
-    StructType both = new StructType().add("l", saved(types[0]), false).add("r", saved(types[1]), false);
+    StructType both = new StructType().add("l", saved(0), false).add("r", saved(1), false);
     state = handle.getValueState(name + "_sides", new InternalRowEncoder(both), TTLConfig.NONE());
-    sides = new Side[] {side(handle, name + "_left", types[0]), side(handle, name + "_right", types[1])};
+    sides = new Side[] {side(handle, name + "_left", 0), side(handle, name + "_right", 1)};
   }
 
-  private StructType saved(StructType rowType) {
-    return appendOnly ? Pile.type(rowType) : Bag.type(rowType);
+  private StructType saved(int side) {
+    return appendOnly[side] ? Pile.type(types[side]) : Bag.type(types[side]);
   }
 
-  private Side side(StatefulProcessorHandle handle, String name, StructType rowType) {
-    return appendOnly
-        ? new Pile(handle, name, rowType)
-        : new Bag(this, rowType, Bag.spill(handle, name, rowType));
+  private Side side(StatefulProcessorHandle handle, String name, int side) {
+    return appendOnly[side]
+        ? new Pile(handle, name, types[side])
+        : new Bag(this, types[side], Bag.spill(handle, name, types[side]));
   }
 
   @Override
@@ -72,7 +78,7 @@ final class Join extends Operator {
     for (int side = 0; side < 2; side++) {
       sides[side].load(saved == null ? null : saved.getStruct(side, 2));
     }
-    return new Matches(appendOnly ? new AsTheyCome(changes) : netted(changes).iterator());
+    return new Matches(appendOnly[0] && appendOnly[1] ? new AsTheyCome(changes) : netted(changes).iterator());
   }
 
   /** One input change, on its side. */
@@ -97,11 +103,20 @@ final class Join extends Operator {
     }
   }
 
-  /** The net change per row, retractions first: the shuffle may have put a retraction before its row. */
+  /**
+   * The net change per row, retractions first: the shuffle may have put a retraction before its row. Rows of a stream come
+   * last, so that they meet what a table has become, and are as they are.
+   */
   private List<Input> netted(Changes changes) {
     List<Map<InternalRow, Long>> net = List.of(new HashMap<>(), new HashMap<>());
+    List<Input> streamed = new ArrayList<>();
     while (changes.next()) {
-      net.get(changes.port() - leftPort).merge(changes.payload().copy(), changes.weight(), Long::sum);
+      int side = changes.port() - leftPort;
+      if (appendOnly[side]) {
+        streamed.add(new Input(side, changes.payload().copy(), changes.weight()));
+      } else {
+        net.get(side).merge(changes.payload().copy(), changes.weight(), Long::sum);
+      }
     }
     List<Input> inputs = new ArrayList<>();
     for (int side = 0; side < 2; side++) {
@@ -112,6 +127,7 @@ final class Join extends Operator {
       }
     }
     inputs.sort((a, b) -> Boolean.compare(a.weight() > 0, b.weight() > 0));
+    inputs.addAll(streamed);
     return inputs;
   }
 
@@ -120,6 +136,7 @@ final class Join extends Operator {
     private final Iterator<Input> inputs;
     private Input input;
     private Iterator<Held> partners = Collections.emptyIterator();
+    private Held partner;
     private boolean finished;
 
     Matches(Iterator<Input> inputs) {
@@ -128,10 +145,21 @@ final class Join extends Operator {
 
     @Override
     public boolean hasNext() {
-      while (!finished && !partners.hasNext()) {
-        advance();
+      while (partner == null && !finished) {
+        if (partners.hasNext()) {
+          Held next = partners.next();
+          partner = meets(next) ? next : null;
+        } else {
+          advance();
+        }
       }
-      return !finished;
+      return partner != null;
+    }
+
+    private boolean meets(Held other) {
+      boolean left = input.side() == 0;
+      return residual == null
+          || residual.met(left ? input.row() : other.row, left ? other.row : input.row());
     }
 
     private void advance() {
@@ -153,11 +181,12 @@ final class Join extends Operator {
       if (!hasNext()) {
         throw new NoSuchElementException();
       }
-      Held partner = partners.next();
       Object[] pair = new Object[2];
       pair[input.side()] = input.row();
       pair[1 - input.side()] = partner.row;
-      return new Change(new GenericInternalRow(pair), Math.multiplyExact(input.weight(), partner.weight));
+      long weight = Math.multiplyExact(input.weight(), partner.weight);
+      partner = null;
+      return new Change(new GenericInternalRow(pair), weight);
     }
   }
 

@@ -1,7 +1,6 @@
 package millstream.stage;
 
 import java.io.Serializable;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
@@ -17,10 +16,13 @@ final class Residual implements Serializable {
     this.condition = condition;
   }
 
-  /** SQL over {@code l.…} and {@code r.…}; NULL counts as false. */
-  static Residual of(String sql, StructType left, StructType right, SparkSession spark) {
-    StructType sides = new StructType().add("l", left, true).add("r", right, true);
-    return new Residual(Condition.of(spark, sql, sides));
+  /** SQL over {@code l.…} and {@code r.…}, NULL counts as false; NULL: the join has none. */
+  static Residual of(OperatorSpec spec) {
+    if (!spec.json().hasNonNull("residual")) {
+      return null;
+    }
+    StructType sides = new StructType().add("l", spec.input(0), true).add("r", spec.input(1), true);
+    return new Residual(Condition.of(spec.spark(), spec.json().get("residual").asText(), sides));
   }
 
   boolean met(InternalRow left, InternalRow right) {

@@ -71,6 +71,11 @@ final class Sessions extends Operator {
 
   @Override
   StructType outputType() {
+    return outputType(keys, accumulators);
+  }
+
+  /** A window, the keys, the figures. */
+  static StructType outputType(StructField[] keys, Accumulator[] accumulators) {
     StructType type = new StructType().add("start", "timestamp", false).add("end", "timestamp", false);
     for (int i = 0; i < keys.length; i++) {
       type = type.add("k" + i, keys[i].dataType(), true);
@@ -124,10 +129,10 @@ final class Sessions extends Operator {
     if (left != null && right != null && left != right) {
       touch(key, right, before);
       sessions.remove(right.start);
-      left.add(right.saved());
+      left.figures.add(right.figures.saved());
       left.last = Math.max(left.last, right.last);
     }
-    session.add(payload);
+    session.figures.add(payload);
     session.last = Math.max(session.last, at);
     if (at < session.start) {
       sessions.remove(session.start);
@@ -145,9 +150,9 @@ final class Sessions extends Operator {
 
   /** Remembers what was last said of a session, before it changes. */
   private void touch(InternalRow key, Session session, Map<Long, Object[]> before) {
-    if (session.figures == null) {
-      session.open();
-      if (session.kept != null && !last) {
+    if (!session.figures.isOpen()) {
+      session.figures.open();
+      if (!session.figures.isNew() && !last) {
         before.put(session.start, result(key, session));
       }
     }
@@ -161,7 +166,7 @@ final class Sessions extends Operator {
       }
     }
     for (Session session : sessions.values()) {
-      if (session.figures != null) {
+      if (session.figures.isOpen()) {
         Object[] old = before.get(session.start);
         Object[] now = result(key, session);
         if (!Arrays.deepEquals(old, now)) {
@@ -185,7 +190,6 @@ final class Sessions extends Operator {
       Session session = each.next();
       if (over(session.last)) {
         each.remove();
-        session.open();
         out.add(new Change(row(result(key, session)), 1));
       }
     }
@@ -229,7 +233,7 @@ final class Sessions extends Operator {
     int i = 0;
     for (Session session : sessions.values()) {
       next = Math.min(next, closes(session.last));
-      entries[i++] = new GenericInternalRow(new Object[] {session.start, session.last, session.saved()});
+      entries[i++] = new GenericInternalRow(new Object[] {session.start, session.last, session.figures.saved()});
     }
     if (next < timer) {
       handle.registerTimer(next);
@@ -239,15 +243,18 @@ final class Sessions extends Operator {
   }
 
   private Object[] result(InternalRow key, Session session) {
-    Object[] values = new Object[2 + keys.length + accumulators.length];
-    values[0] = session.start;
-    values[1] = session.last + gap;
+    return result(key, keys, keySlots, session.start, session.last + gap, session.figures);
+  }
+
+  static Object[] result(
+      InternalRow key, StructField[] keys, int[] keySlots, long start, long end, KeptFigures figures) {
+    Object[] values = new Object[2 + keys.length + figures.count()];
+    values[0] = start;
+    values[1] = end;
     for (int i = 0; i < keys.length; i++) {
       values[2 + i] = key.isNullAt(keySlots[i]) ? null : key.get(keySlots[i], keys[i].dataType());
     }
-    for (int i = 0; i < accumulators.length; i++) {
-      values[2 + keys.length + i] = session.figures[i].result();
-    }
+    figures.results(values, 2 + keys.length);
     return values;
   }
 
@@ -255,42 +262,16 @@ final class Sessions extends Operator {
     return values == null ? null : new GenericInternalRow(values);
   }
 
-  /** A stretch of rows; its figures are read when it is touched. */
+  /** A stretch of rows. */
   private final class Session {
     private long start;
     private long last;
-    private final InternalRow kept;
-    private Accumulator[] figures;
+    private final KeptFigures figures;
 
     Session(long start, long last, InternalRow kept) {
       this.start = start;
       this.last = last;
-      this.kept = kept;
-    }
-
-    void open() {
-      if (figures == null) {
-        figures = new Accumulator[accumulators.length];
-        for (int i = 0; i < figures.length; i++) {
-          figures[i] = accumulators[i].fresh();
-          figures[i].load(kept);
-        }
-      }
-    }
-
-    void add(InternalRow payload) {
-      Aggregate.add(figures, payload, 1);
-    }
-
-    InternalRow saved() {
-      if (figures == null) {
-        return kept;
-      }
-      Object[] values = new Object[figuresType.length()];
-      for (Accumulator figure : figures) {
-        figure.save(values);
-      }
-      return new GenericInternalRow(values);
+      this.figures = new KeptFigures(accumulators, figuresType.length(), kept);
     }
   }
 }

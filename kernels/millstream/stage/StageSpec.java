@@ -27,6 +27,7 @@ final class StageSpec {
           entry("dedup", Dedup::of),
           entry("expire", Expire::of),
           entry("enrich", Enrich::of),
+          entry("hopping", Hopping::of),
           entry("join", Join::of),
           entry("late", LateRows::of),
           entry("latest", Latest::of),

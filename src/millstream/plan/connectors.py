@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Literal, Protocol, Self, runtime_checkable
 
-Format = Literal["json", "raw", "csv", "parquet", "rows", "debezium", "avro"]
+Format = Literal["json", "raw", "csv", "parquet", "rows", "debezium", "avro", "protobuf"]
 """`rows`: columns with types, as Spark has them, and no record around them."""
 KeyFormat = Literal["json", "text"]
 OnError = Literal["fail", "skip", "dead_letter"]
@@ -177,6 +177,14 @@ class HasRecords(Protocol):
 
 
 @runtime_checkable
+class HasIdentities(Protocol):
+    """A source of things that may be deleted and made anew under the same name."""
+
+    def identities(self) -> dict[str, str]:
+        """Name -> an id that no other thing of this name ever has."""
+
+
+@runtime_checkable
 class TellsProgress(Protocol):
     """A source whose system wants to know how far a job has read."""
 
@@ -200,8 +208,9 @@ class Reader:
     """Records whose timestamps move the watermark on, and nothing else: for tests."""
     key_format: KeyFormat = "json"
     """How the key of a record without a value is read, where such a record deletes a row."""
-    avro: tuple[tuple[str, str], ...] = ()
-    """For Avro: `avro_schema`, or `registry` and `registry_login`, in the kernels' words."""
+    values: tuple[tuple[str, str], ...] = ()
+    """What must be known to read values in Avro (`avro_schema`, or `registry` and `registry_login`) or Protobuf
+    (`protobuf_message`, `protobuf_descriptors`), in the kernels' words."""
     names_topic: bool = False
     """Whether each record says which topic it is of."""
 

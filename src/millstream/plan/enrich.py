@@ -7,15 +7,13 @@ from sqlglot import exp
 from millstream.errors import did_you_mean
 from millstream.plan.columns import labels
 from millstream.plan.errors import Step, here
-from millstream.plan.expressions import Expr, bind, parse, refuse_aggregates, render, resolve
+from millstream.plan.expressions import Expr, bind, momentary, parse, refuse_aggregates, render, resolve
 from millstream.plan.joins import apart, conjuncts, equality
 from millstream.plan.node import Key, Node
 from millstream.plan.nodes import Alias, Declared, Project, Source, Versions
 from millstream.plan.operators import Enrich, Latest
 
 HOW = ("left", "inner")
-MOMENTARY = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.Localtimestamp, exp.Rand, exp.Randn, exp.Uuid)
-"""What gives another result each time it is asked; and `now()`, which is only a name to the parser."""
 
 
 def enrich(left: Node, right: Node, on: str, how: str, as_of: str | None) -> Enrich:
@@ -75,12 +73,11 @@ def asked(rest: list[exp.Expr], left: Node, right: Node, step: Step) -> Expr | N
     if not rest:
         return None
     condition = exp.and_(*rest)
-    unnamed = (call for call in condition.find_all(exp.Anonymous) if call.name.lower() == "now")
-    momentary = condition.find(*MOMENTARY) or next(unnamed, None)
-    if momentary is not None:
+    changing = momentary(condition)
+    if changing is not None:
         raise step.error(
             "MS-ENRICH-005",
-            f"joins on {render(momentary)}, which is something else each time it is asked.",
+            f"joins on {render(changing)}, which is something else each time it is asked.",
             hint="compare with a column of the stream",
         )
     return bind(condition, apart(left, right, step), step)

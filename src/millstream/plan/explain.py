@@ -26,6 +26,7 @@ from millstream.plan.operators import (
     Dedup,
     Enrich,
     Expire,
+    Hopping,
     Join,
     LateRows,
     Latest,
@@ -98,7 +99,8 @@ def describe(node: Node) -> str:
             keys = ", ".join(assigned(part.name, part.expr.shown) for part in node.keys) or "nothing"
             if not node.results:
                 return f"distinct {node.name}: {keys}; {'append' if node.append_only else 'changelog'}"
-            return f"aggregate {node.name}: by {keys}; {results(node)}; {ends(node)}"
+            panes = f", panes of {node.every_ms} ms" if isinstance(node, Hopping) else ""
+            return f"aggregate {node.name}: by {keys}{panes}; {results(node)}; {ends(node)}"
         case Top():
             per = f" per {', '.join(node.per)}" if node.per else ""
             return f"top {node.name}: {node.count}{per}, by {', '.join(map(ordered, node.order))}; changelog"

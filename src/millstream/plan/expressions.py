@@ -18,6 +18,8 @@ from millstream.plan.errors import Step
 DIALECT = "spark"
 CHANCE = frozenset(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"))
 """Functions that give another result each time."""
+MOMENTARY = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.Localtimestamp, exp.Rand, exp.Randn, exp.Uuid)
+"""What gives another result each time it is asked; and `now()`, which is only a name to the parser."""
 STATEMENTS = (exp.Command, exp.DDL, exp.DML, exp.Drop, exp.Alter, exp.Set, exp.Use, exp.Describe)
 
 
@@ -63,6 +65,12 @@ class Expr:
             wrapped = isinstance(column_sql, exp.Binary) and not isinstance(column_sql, exp.Dot)
             column.replace(exp.paren(column_sql) if wrapped else column_sql)
         return render(tree)
+
+
+def momentary(tree: exp.Expr) -> exp.Expr | None:
+    """A part that is something else each time it is asked, or in each epoch."""
+    unnamed = (call for call in tree.find_all(exp.Anonymous) if call.name.lower() == "now")
+    return tree.find(*MOMENTARY) or next(unnamed, None)
 
 
 @lru_cache(maxsize=4096)

@@ -217,6 +217,19 @@ class Copies(Explode):
 
 
 @dataclass(frozen=True, eq=False)
+class Hops(Explode):
+    """Each row once per window that it is in, with the window's start, in microseconds; windows overlap.
+
+    `pane`: the start of the last of them. `shared`: all rows of a pane are in the same windows, of which so many begin
+    one after the other.
+    """
+
+    pane: Expr
+    every_ms: int
+    shared: int | None
+
+
+@dataclass(frozen=True, eq=False)
 class Union(Node):
     parts: tuple[Node, ...]
 

@@ -96,6 +96,15 @@ class Sessions(Aggregate):
         return tuple(part.name for part in self.keys if part.name != END)
 
 
+@dataclass(frozen=True, eq=False)
+class Hopping(Aggregate):
+    """Groups by key and windows that overlap. The first two keys are the last window that a row is in; so many begin
+    one after the other, and what is counted between two beginnings is kept once."""
+
+    windows: int = 0
+    every_ms: int = 0
+
+
 @dataclass(frozen=True)
 class Ordering:
     """One of the things that rows are sorted by."""

@@ -96,7 +96,8 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     if isinstance(window, Regular) and window.every_ms != window.size_ms:
         starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {start} - i * {window.every_ms * 1000})"
         inside = f"FILTER({starts}, s -> s + {length * 1000} > {time})"
-        timed = nodes.Explode(None, step.at, timed, Expr(inside), "_start")
+        shared = None if window.size_ms % window.every_ms else window.overlap
+        timed = nodes.Hops(None, step.at, timed, Expr(inside), "_start", Expr(start), window.every_ms, shared)
         start = field("_start")
     end = f"{start} + {length * 1000}"
     named = [Keyed(START, Expr(f"timestamp_micros({start})")), Keyed(END, Expr(f"timestamp_micros({end})"))]

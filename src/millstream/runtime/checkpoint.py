@@ -1,6 +1,7 @@
 """The checkpoint's folder: whose it is, and what its state belongs to.
 
 <checkpoint>/millstream.json   job, identity, sources, operators with the shape of their state
+<checkpoint>/sources.json      what the sources read, as identities.py says
 <checkpoint>/spark/            offsets, commits and state, as Spark keeps them
 <checkpoint>/staged/           a journal: rows for sinks that Python carries them to, and how far they have come
 <checkpoint>/received/         a journal: changes from sources that cannot be read again

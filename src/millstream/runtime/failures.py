@@ -24,6 +24,15 @@ TRANSIENT = {
 }
 """Spark failed for a reason of its own, a disk is full (so does the journal say), a committed epoch could not be
 published, a database, a table's storage or Kafka does not answer, a Python process was killed."""
+HINTS = {
+    "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
+    "MS-KAFKA-008": 'allow more by kafka.cluster(settings={"max.request.size": …}) and the topic\'s max.message.bytes, '
+    "or leave such rows out",
+    "MS-KAFKA-006": "these rows are lost to the sink. To go on without them, delete the sink's list of that epoch in "
+    "the folder sinks of the checkpoint; to have them, start the job with a new checkpoint",
+}
+"""What to do about errors that come from the JVM."""
+LOST = re.compile(r"Some data may have been lost.*?Reason:\s*([^\n]+)", re.DOTALL)
 UNREAD = re.compile(r"while reading file (\S+)")
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""
@@ -40,7 +49,7 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
     ours = OURS.search(text)
     if ours is not None:
         said = SPARKS.sub("", ours.group(2)).strip()
-        found = MillstreamError(ours.group(1), said, at=place(said, plan))
+        found = MillstreamError(ours.group(1), said, at=place(said, plan), hint=HINTS.get(ours.group(1)))
     elif FULL.search(whole):
         found = MillstreamError(
             "MS-RUN-005",
@@ -54,6 +63,15 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             f'job "{job}" stopped because a file does not fit the schema, or is damaged.',
             found=unread.group(1).rstrip("."),
             hint="mend it or take it away, and start the job again: it goes on where it was",
+        )
+    elif (lost := LOST.search(whole)) is not None:
+        source = next((source for source in plan.sources if source.options.label in lost.group(1)), plan.sources[0])
+        found = MillstreamError(
+            "MS-KAFKA-009",
+            f'source "{source.name}": records that job "{job}" was to read are no longer in Kafka.',
+            at=source.at,
+            found=lost.group(1),
+            hint='keep records longer than the job may be away; to go on with what is left, say on_loss="skip"',
         )
     else:
         found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())

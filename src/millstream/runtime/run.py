@@ -23,8 +23,10 @@ from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, Load, load, stage, staged
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained, transient
+from millstream.runtime.identities import check_identities
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
+from millstream.runtime.read_files import refuse_changed
 from millstream.runtime.real_time import refuse_long_waits
 from millstream.runtime.receive import Reception
 from millstream.runtime.states import Life, State
@@ -106,7 +108,9 @@ class Run:
         lowered = lower_streaming(self._plan, spark, combine=not isinstance(mode, RealTime))
         wanted = fingerprint(self.job, self._plan, lowered.shapes, parallelism)
         checkpoint = open_checkpoint(self._setting.checkpoint, wanted)
+        check_identities(self._plan.sources, checkpoint.folder)
         target = queries.Target(self.job, checkpoint.spark, checkpoint.identity)
+        refuse_changed(Path(checkpoint.spark))
         stage(self._plan.sinks, checkpoint.folder)
         self._carriage = Carriage(self._loads(checkpoint.folder, target, lowered))
         self._query = queries.start(lowered, self._plan, mode, target, spark)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark import SparkContext
@@ -10,8 +11,16 @@ from pyspark import SparkContext
 from millstream.errors import MillstreamError, did_you_mean
 
 
-def partitions(client: dict[str, str], topics: tuple[str, ...], pattern: str | None) -> dict[str, int]:
-    """Topic -> its number of partitions, for topics by name or by pattern; an error if one is not there."""
+@dataclass(frozen=True)
+class Topic:
+    """`id`: what tells it from another topic of its name, before or after it."""
+
+    partitions: int
+    id: str
+
+
+def topics(client: dict[str, str], names: tuple[str, ...], pattern: str | None) -> dict[str, Topic]:
+    """Topics by name or by pattern; an error if one is not there."""
     jvm: Any = SparkContext._jvm
     assert jvm is not None, "the session was not prepared"
     answer = json.loads(jvm.millstream.kafka.Topics.partitions(json.dumps(client)))
@@ -19,16 +28,16 @@ def partitions(client: dict[str, str], topics: tuple[str, ...], pattern: str | N
         raise MillstreamError(
             "MS-KAFKA-003", f"no Kafka broker answers at {client['bootstrap.servers']}.", found=answer["error"]
         )
-    there: dict[str, int] = answer["topics"]
+    there = {name: Topic(**told) for name, told in answer["topics"].items()}
     if pattern is not None:
-        names = jvm.millstream.kafka.Topics.matching(json.dumps(list(there)), pattern)
-        return {name: there[name] for name in json.loads(names)}
-    for topic in topics:
-        if topic not in there:
+        matching = jvm.millstream.kafka.Topics.matching(json.dumps(list(there)), pattern)
+        return {name: there[name] for name in json.loads(matching)}
+    for name in names:
+        if name not in there:
             raise MillstreamError(
                 "MS-KAFKA-004",
-                f'there is no Kafka topic "{topic}" at {client["bootstrap.servers"]}.',
+                f'there is no Kafka topic "{name}" at {client["bootstrap.servers"]}.',
                 found="topics: " + ", ".join(sorted(there)[:20]),
-                hint=did_you_mean(topic, there),
+                hint=did_you_mean(name, there),
             )
-    return {topic: there[topic] for topic in topics}
+    return {name: there[name] for name in names}

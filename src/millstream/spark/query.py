@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from millstream.plan.connectors import KeepsSecrets, StagedSink, TellsProgress
 from millstream.plan.modes import MicroBatch, Mode, RealTime
@@ -38,17 +39,13 @@ class Target:
 
 
 class Query:
-    """A started query. `close` publishes what is committed and gives the sinks' locks back."""
+    """A started query. `close` stops it, publishes what is committed and gives the sinks' locks back."""
 
-    def __init__(
-        self, query: StreamingQuery, publisher: Any, locks: Any, clock: Any, spark: SparkSession, readers: list[Any]
-    ) -> None:
+    def __init__(self, query: StreamingQuery, clock: Any, spark: SparkSession, opened: ExitStack) -> None:
         self.query = query
         self._clock = clock
-        self._publisher = publisher
-        self._locks = locks
         self._spark = spark
-        self._readers = readers
+        self._opened = opened
 
     def stop(self) -> None:
         self.query.stop()
@@ -73,41 +70,49 @@ class Query:
         return None if name is None else str(name)
 
     def close(self) -> None:
-        """Publication before the locks: nobody else may write in between."""
-        if self._clock is not None:
-            self._clock.close()
-        self._publisher.close()
-        self._spark._jsparkSession.streams().removeListener(self._publisher)
-        self._locks.close()
-        for listener in self._readers:
-            self._spark._jsparkSession.streams().removeListener(listener)
-            listener.finish(self.query._jsq.lastProgress())
+        self._opened.close()
 
 
 def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: SparkSession) -> Query:
+    """Opens one thing after the other. They are closed the other way round: if the next one fails, or by `close`.
+
+    So publication comes before the locks: nobody else may write in between.
+    """
     listed = sinks_json(plan.sinks, target, lowered, spark)
     jvm: Any = spark._jvm
     configure(spark, mode, target)
-    locks = jvm.millstream.sink.Recovery.run(listed, target.checkpoint)
-    try:
+    with ExitStack() as opened:
+        opened.callback(jvm.millstream.sink.Recovery.run(listed, target.checkpoint).close)
         publisher = jvm.millstream.sink.Publisher(listed, target.checkpoint)
-        spark._jsparkSession.streams().addListener(publisher)
+        listen(publisher, spark, opened)
+        opened.callback(publisher.close)
         if isinstance(mode, MicroBatch) and mode.clock is not None:
-            return Query(clocked(lowered, listed, mode.clock, target, spark), publisher, locks, None, spark, [])
+            query = clocked(lowered, listed, mode.clock, target, spark)
+            return Query(query, None, spark, opened.pop_all())
         clock = clock_of(lowered, mode, target, spark)
-        writer = lowered.frame.writeStream.format(form(plan.sinks)).outputMode("update").queryName(target.job)
-        writer = writer.option("sinks", listed).option("checkpointLocation", target.checkpoint)
-        if isinstance(mode, RealTime):
-            writer = writer.option("flush", "each").trigger(realTime=f"{mode.checkpoint_every_ms} milliseconds")
-        elif isinstance(mode, MicroBatch) and mode.until_caught_up:
-            writer = writer.trigger(availableNow=True)
-        elif isinstance(mode, MicroBatch):
-            writer = writer.trigger(processingTime=f"{mode.every_ms} milliseconds")
-        query = writer.start()
-        return Query(query, publisher, locks, clock, spark, readers(plan, target, query, spark))
-    except BaseException:
-        locks.close()
-        raise
+        if clock is not None:
+            opened.callback(clock.close)
+        query = writer(lowered, plan, mode, target, listed).start()
+        opened.callback(query.stop)
+        tell_readers(plan, target, query, spark, opened)
+        return Query(query, clock, spark, opened.pop_all())
+
+
+def listen(listener: Any, spark: SparkSession, opened: ExitStack) -> None:
+    streams = spark._jsparkSession.streams()
+    streams.addListener(listener)
+    opened.callback(streams.removeListener, listener)
+
+
+def writer(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, listed: str) -> DataStreamWriter:
+    made = lowered.frame.writeStream.format(form(plan.sinks)).outputMode("update").queryName(target.job)
+    made = made.option("sinks", listed).option("checkpointLocation", target.checkpoint)
+    if isinstance(mode, RealTime):
+        return made.option("flush", "each").trigger(realTime=f"{mode.checkpoint_every_ms} milliseconds")
+    if isinstance(mode, MicroBatch) and mode.until_caught_up:
+        return made.trigger(availableNow=True)
+    assert isinstance(mode, MicroBatch)
+    return made.trigger(processingTime=f"{mode.every_ms} milliseconds")
 
 
 def clocked(lowered: Lowered, listed: str, clock: str, target: Target, spark: SparkSession) -> StreamingQuery:
@@ -142,18 +147,21 @@ def form(sinks: tuple[Sink, ...]) -> str:
     return "noop" if all(sink.options.format == "rows" for sink in sinks) else "millstream-sinks"
 
 
-def readers(plan: JobPlan, target: Target, query: StreamingQuery, spark: SparkSession) -> list[Any]:
+def tell_readers(plan: JobPlan, target: Target, query: StreamingQuery, spark: SparkSession, opened: ExitStack) -> None:
     """Listeners that tell the sources' systems how far the job has read."""
     jvm: Any = spark._jvm
-    made = []
     for number, source in enumerate(plan.sources):
         if isinstance(source.options, TellsProgress):
             consumed = source.options.consumed(target.job)
             client = json.dumps(dict(consumed.client))
             listener = jvm.millstream.kafka.GroupOffsets(query.id, number, consumed.group, client)
-            spark._jsparkSession.streams().addListener(listener)
-            made.append(listener)
-    return made
+            opened.callback(finish, listener, query)
+            listen(listener, spark, opened)
+
+
+def finish(listener: Any, query: StreamingQuery) -> None:
+    """Tells of the last epoch, whose progress may not have been heard of yet."""
+    listener.finish(query._jsq.lastProgress())
 
 
 def prepared(target: Target) -> str:

@@ -21,6 +21,8 @@ REQUIRED = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # The form of saved state that real time needs: a job may go on in another mode than it began in.
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # Kernels hand rows over whole. This rule would renumber the fields of their structs, and read the wrong ones.
     "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
     # Below inline(…) this rule adds columns to the rows that a kernel then reads by position.
@@ -46,6 +48,9 @@ OWN = {
     # All on one machine: what goes through a shuffle comes from the same disk, most often from its memory.
     "spark.shuffle.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
+    "spark.shuffle.file.buffer": "256k",
+    # A job of several stages has more than Spark's 100 pieces of generated code: each epoch would compile them anew.
+    "spark.sql.codegen.cache.maxEntries": "2000",
 }
 """For sessions that Millstream makes itself."""
 

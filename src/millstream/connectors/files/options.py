@@ -53,7 +53,8 @@ class FileSource:
         return 1
 
     def reader(self) -> Reader:
-        options = {"path": self.path}
+        # Spark would pass over files, without a word, that are a week older than the newest one.
+        options = {"path": self.path, "maxFileAge": "36500d"}
         if self.max_files_per_epoch is not None:
             options["maxFilesPerTrigger"] = str(self.max_files_per_epoch)
         if self.files == "json":

@@ -2,6 +2,7 @@
 
 from millstream.connectors.kafka.avro import Registry, registry
 from millstream.connectors.kafka.cluster import Cluster, Secret, cluster, sasl, secret, tls
+from millstream.connectors.kafka.protobuf import Protobuf, protobuf
 from millstream.connectors.kafka.sink import KafkaSink, sink
 from millstream.connectors.kafka.source import KafkaSource, source
 
@@ -9,9 +10,11 @@ __all__ = [
     "Cluster",
     "KafkaSink",
     "KafkaSource",
+    "Protobuf",
     "Registry",
     "Secret",
     "cluster",
+    "protobuf",
     "registry",
     "sasl",
     "secret",

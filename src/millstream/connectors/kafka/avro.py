@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 
 from millstream.connectors.kafka.cluster import Secret, wrong
 
@@ -56,23 +54,3 @@ def registry(url: str, *, user: str | None = None, password: Secret | None = Non
     if password is not None and not isinstance(password, Secret):
         raise wrong("a password is not written into a job.", 'password=kafka.secret(env="PASSWORD")')
     return Registry(url, user, password)
-
-
-def avro(format: str, schema: str | Path | None, registry: str | Registry | None, writes: bool) -> Avro | None:
-    """What a source or sink says of Avro, checked."""
-    if format != "avro":
-        if schema is not None or registry is not None:
-            raise wrong("a schema or a registry is for Avro.", 'format="avro"')
-        return None
-    if not writes and (schema is None) == (registry is None):
-        raise wrong(
-            "Avro is read by a schema or by a registry.", 'avro_schema=Path("order.avsc"), or registry="http://…"'
-        )
-    if isinstance(schema, Path):
-        schema = schema.expanduser().read_text()
-    if schema is not None:
-        try:
-            json.loads(schema)
-        except ValueError as error:
-            raise wrong(f"the Avro schema is not JSON: {error}.", "give its text, or a Path to its file") from error
-    return Avro(schema, Registry(registry) if isinstance(registry, str) else registry)

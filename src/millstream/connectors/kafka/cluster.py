@@ -16,6 +16,8 @@ LOGINS = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
+SECRETS = ("password", "jaas", "secret", "keystore.key")
+"""What settings are called whose values nobody is to see."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def cluster(
     """
     more = tuple(sorted((settings or {}).items(), key=lambda item: item[0]))
     for name, value in more:
-        if not isinstance(value, Secret) and ("password" in name or "jaas" in name or "secret" in name):
+        if not isinstance(value, Secret) and any(sign in name for sign in SECRETS):
             raise wrong(f"the setting {name} is a secret, and is not written into a job.", "use kafka.secret(…)")
     return Cluster(servers, tls, sasl, more)
 

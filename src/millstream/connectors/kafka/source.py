@@ -7,12 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from millstream.connectors.kafka.avro import Avro, Registry, avro
+from millstream.connectors.kafka.avro import Registry
 from millstream.connectors.kafka.cluster import Cluster, at, one_of, wrong
+from millstream.connectors.kafka.protobuf import Protobuf
+from millstream.connectors.kafka.schemas import Schemas, schemas
 from millstream.connectors.kafka.sink import KafkaSink
 from millstream.plan.connectors import Consumed, Format, Jars, KeyFormat, OnError, Reader
+
+if TYPE_CHECKING:
+    from millstream.spark.kafka import Topic
 
 PARTS = {
     "key": "BINARY",
@@ -24,6 +29,7 @@ PARTS = {
 }
 """What a record has besides its value."""
 
+OnLoss = Literal["fail", "skip"]
 Isolation = Literal["read_committed", "read_uncommitted"]
 Offsets = Mapping[int, int] | Mapping[str, Mapping[int, int]]
 Starting = str | datetime | Offsets
@@ -46,7 +52,8 @@ class KafkaSource:
     isolation: Isolation = "read_committed"
     group: str | None = None
     jar_folder: str | None = None
-    avro: Avro | None = None
+    schemas: Schemas | None = None
+    on_loss: OnLoss = "fail"
 
     @property
     def system(self) -> str:
@@ -77,14 +84,16 @@ class KafkaSource:
     def real_time(self) -> bool:
         return True
 
-    def found(self) -> dict[str, int]:
-        """Topic -> its number of partitions."""
-        from millstream.spark.kafka import partitions
+    def found(self) -> dict[str, Topic]:
+        from millstream.spark.kafka import topics
 
-        return partitions(self.cluster.filled(), self.topics, self.pattern)
+        return topics(self.cluster.filled(), self.topics, self.pattern)
 
     def partitions(self) -> int:
-        return sum(self.found().values())
+        return sum(topic.partitions for topic in self.found().values())
+
+    def identities(self) -> dict[str, str]:
+        return {name: topic.id for name, topic in self.found().items()}
 
     def consumed(self, job: str) -> Consumed:
         return Consumed(self.group or f"millstream.{job}", tuple(self.cluster.filled().items()))
@@ -94,13 +103,14 @@ class KafkaSource:
         options["kafka.isolation.level"] = self.isolation
         options |= {"subscribePattern": self.pattern} if self.pattern else {"subscribe": ",".join(self.topics)}
         options |= self.starts()
+        options["failOnDataLoss"] = "true" if self.on_loss == "fail" else "false"
         if any(part == "headers" for _, part in self.record):
             options["includeHeaders"] = "true"
         if self.max_rows_per_epoch is not None:
             options["maxOffsetsPerTrigger"] = str(self.max_rows_per_epoch)
-        schemas = tuple(self.avro.filled().items()) if self.avro else ()
+        values = tuple(self.schemas.filled().items()) if self.schemas else ()
         return Reader(
-            "kafka", tuple(options.items()), key_format=self.key_format, avro=schemas, names_topic=self.several
+            "kafka", tuple(options.items()), key_format=self.key_format, values=values, names_topic=self.several
         )
 
     def starts(self) -> dict[str, str]:
@@ -110,8 +120,8 @@ class KafkaSource:
             return {"startingTimestamp": self.starting, "startingOffsetsByTimestampStrategy": "latest"}
         named = json.loads(self.starting)
         offsets = {
-            topic: {str(n): named.get(topic, {}).get(str(n), SPECIAL["earliest"]) for n in range(count)}
-            for topic, count in self.found().items()
+            name: {str(n): named.get(name, {}).get(str(n), SPECIAL["earliest"]) for n in range(topic.partitions)}
+            for name, topic in self.found().items()
         }
         return {"startingOffsets": json.dumps(offsets)}
 
@@ -128,30 +138,34 @@ def source(
     starting: Starting = "earliest",
     on_error: OnError | None = None,
     dead_letters: str | None = None,
+    on_loss: OnLoss = "fail",
     max_rows_per_epoch: int | None = None,
     isolation: Isolation = "read_committed",
     group: str | None = None,
     avro_schema: str | Path | None = None,
     registry: str | Registry | None = None,
+    protobuf: Protobuf | None = None,
     jars: str | None = None,
 ) -> KafkaSource:
     """Reads topics, by name or by `pattern`, a regular expression.
 
-    `format`: how a value is read: `json`, `avro`, `debezium` (a change feed, as a table) or `raw`. `record`: columns
-    from the record itself, `("timestamp", "partition")`, or under other names, `{"sent": "timestamp"}`; it has key,
-    topic, partition, offset, timestamp and headers. `key_format`, for tables: what a key without a value looks like, a
-    JSON object with the key's columns, or the plain `text` of one column. `starting`: `earliest`, `latest`, a time, or
-    offsets by partition; it only counts when a job has no checkpoint yet. `group`: the consumer group under which tools
-    find how far the job has read; `millstream.` and the job's name if none is given. `avro_schema`, `registry`: how
-    Avro is read, by one schema or by those that values name. `jars`: a folder with the jars, where they cannot be
-    fetched.
+    `format`: how a value is read: `json`, `avro`, `protobuf`, `debezium` (a change feed, as a table) or `raw`.
+    `record`: columns from the record itself, `("timestamp", "partition")`, or under other names,
+    `{"sent": "timestamp"}`; it has key, topic, partition, offset, timestamp and headers. `key_format`, for tables:
+    what a key without a value looks like, a JSON object with the key's columns, or the plain `text` of one column.
+    `starting`: `earliest`, `latest`, a time, or offsets by partition; it only counts when a job has no checkpoint
+    yet. `group`: the consumer group under which tools find how far the job has read; `millstream.` and the job's
+    name if none is given. `avro_schema`, `registry`: how Avro is read, by one schema or by those that values name.
+    `protobuf`: the type of messages. `on_loss`: whether a job fails, or goes on and logs it, when records that it
+    was to read are no longer there. `jars`: a folder with the jars, where they cannot be fetched.
     """
     names = (topics,) if isinstance(topics, str) else tuple(topics)
     if bool(names) == (pattern is not None):
         raise wrong("topics are named, or found by a pattern.", 'source("likes"), or source(pattern="likes.*")')
     policy = on_error or ("dead_letter" if dead_letters else "fail")
-    one_of("format", format, ("json", "avro", "debezium", "raw"))
+    one_of("format", format, ("json", "avro", "protobuf", "debezium", "raw"))
     one_of("on_error", policy, ("fail", "skip", "dead_letter"))
+    one_of("on_loss", on_loss, ("fail", "skip"))
     one_of("isolation", isolation, ("read_committed", "read_uncommitted"))
     one_of("key_format", key_format, ("json", "text"))
     if (policy == "dead_letter") != (dead_letters is not None):
@@ -173,7 +187,8 @@ def source(
         isolation,
         group,
         jars,
-        avro(format, avro_schema, registry, writes=False),
+        schemas(format, avro_schema, registry, protobuf, writes=False),
+        on_loss,
     )
 
 

@@ -16,13 +16,16 @@ class Unchanged:
 Value = str | None | Unchanged
 Tuple = tuple[Value, ...]
 UNCHANGED = Unchanged()
+EPOCH_MS = 946_684_800_000
+"""Postgres counts time from 2000 on."""
 
 
 @dataclass(frozen=True)
 class Begin:
-    """`place`: of the commit to come, in the log."""
+    """`place`: of the commit to come, in the log. `at`: its time, in milliseconds since 1970."""
 
     place: int
+    at: int
     xid: int
 
 
@@ -37,7 +40,13 @@ class Relation:
     id: int
     schema: str
     name: str
+    identity: str
+    """How rows that are changed are told apart, in Postgres' letters."""
+    key: tuple[str, ...]
+    """The columns that do so."""
     columns: tuple[str, ...]
+    types: tuple[tuple[int, int], ...]
+    """Of each column: the number of its type, and what modifies it."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +108,7 @@ def read(data: bytes) -> Message | None:
     cursor = Cursor(data)
     match cursor.letter():
         case "B":
-            place = cursor.take("Q")
-            cursor.at += 8
-            return Begin(place, cursor.take("I"))
+            return Begin(cursor.take("Q"), cursor.take("q") // 1000 + EPOCH_MS, cursor.take("I"))
         case "C":
             cursor.at += 9
             return Commit(cursor.take("Q"))
@@ -122,14 +129,14 @@ def read(data: bytes) -> Message | None:
 
 
 def relation(cursor: Cursor) -> Relation:
-    number, schema, name = cursor.take("I"), cursor.text(), cursor.text()
-    cursor.at += 1
-    columns = []
+    number, schema, name, identity = cursor.take("I"), cursor.text(), cursor.text(), cursor.letter()
+    key, columns, types = [], [], []
     for _ in range(cursor.take("H")):
-        cursor.at += 1
-        columns.append(cursor.text())
-        cursor.at += 8
-    return Relation(number, schema, name, tuple(columns))
+        in_key, column = cursor.take("B"), cursor.text()
+        columns.append(column)
+        types.append((cursor.take("I"), cursor.take("i")))
+        key += [column] if in_key else []
+    return Relation(number, schema, name, identity, tuple(key), tuple(columns), tuple(types))
 
 
 def changed(cursor: Cursor) -> Changed:

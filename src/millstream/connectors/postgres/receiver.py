@@ -15,17 +15,20 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from millstream.connectors.postgres import pgoutput
+from millstream.connectors.postgres import drift, pgoutput
 from millstream.connectors.postgres.connect import connect, psycopg_module, split, unreachable
 from millstream.connectors.postgres.pgoutput import Begin, Changed, Commit, Relation, Truncated, Unchanged
 from millstream.connectors.postgres.slot import Slot
 from millstream.connectors.postgres.table import Table, quoted
 from millstream.journal.producer import Producer, producer
 from millstream.journal.reader import read
+from millstream.journal.record import Record
 from millstream.journal.topics import create, describe
 
 EVERY = 0.1
 """Seconds between two looks for changes."""
+CHECKED_EVERY = 10
+"""So many looks lie between two at the publication and the slot."""
 PLACE = "lsn"
 
 
@@ -56,6 +59,8 @@ class PostgresReceiver:
         self._snapshot = Snapshot("0:0:")
         self._known = False
         """Whether the snapshot holds the transaction that is being read."""
+        self._at = 0
+        """When the transaction that is being read was committed."""
         self._place = (0, 0)
         """Where in the log: of the commit, and the number of the change."""
         self._done = (0, -1)
@@ -74,16 +79,22 @@ class PostgresReceiver:
         with self._connected() as connection:
             if not self._begun.exists():
                 self._begin(connection)
-            self._slot.check(connection)
-            self._snapshot = Snapshot(json.loads(self._begun.read_text())["snapshot"])
+            begun = json.loads(self._begun.read_text())
+            drift.check_begun(self._table, begun)
+            self._snapshot = Snapshot(begun["snapshot"])
             self._done = self._last()
+            self._slot.check(connection)
             with producer(self._folder, self._table.name) as out:
                 self._drain(connection, out)
 
     def receive(self, ended: Event) -> None:
         with self._connected() as connection, producer(self._folder, self._table.name) as out:
+            looks = 0
             while not ended.wait(EVERY):
                 self._drain(connection, out)
+                looks += 1
+                if looks % CHECKED_EVERY == 0:
+                    self._slot.check(connection)
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -111,7 +122,9 @@ class PostgresReceiver:
         self._slot.create(connection)
         snapshot = self._copy(connection)
         part = self._begun.with_suffix(".part")
-        part.write_text(json.dumps({"slot": self._slot.name, "snapshot": snapshot}))
+        known = {"key": list(self._table.key), "table": self._table.number}
+        about = {"slot": self._slot.name, "snapshot": snapshot, **known}
+        part.write_text(json.dumps(about))
         part.rename(self._begun)
 
     def _copy(self, connection: Any) -> str:
@@ -119,11 +132,13 @@ class PostgresReceiver:
         columns = ", ".join(f"{quoted(name)}::text" for name in names)
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            (text,) = connection.execute("SELECT pg_current_snapshot()::text").fetchone()
+            text, at = connection.execute("SELECT pg_current_snapshot()::text, now()").fetchone()
             with connection.cursor("millstream_snapshot") as rows, producer(self._folder, self._table.name) as out:
                 rows.execute(f"SELECT {columns} FROM {self._table.qualified}")
                 for number, values in enumerate(rows):
-                    self._put(out, self._table.row(names, values), f"0:{number}")
+                    row = self._table.row(names, values)
+                    place = [(PLACE, f"0:{number}")]
+                    out.send(json.dumps(row), key=self._table.key_of(row), headers=place, timestamp=at)
         return str(text)
 
     # --- changes
@@ -147,9 +162,11 @@ class PostgresReceiver:
         match message:
             case Begin():
                 self._place = (message.place, 0)
+                self._at = message.at
                 self._known = self._snapshot.holds(message.xid)
             case Relation():
                 if (message.schema, message.name) == split(self._table.name):
+                    drift.check(connection, self._table, message)
                     self._relation = message
             case Changed() | Truncated():
                 for key, row in self._changes(connection, message, out):
@@ -159,7 +176,8 @@ class PostgresReceiver:
         """Unless the snapshot holds it, or it was received before."""
         if not self._known and self._place > self._done:
             place = ":".join(map(str, self._place))
-            out.send(None if row is None else json.dumps(row), key=key, headers=[(PLACE, place)])
+            value = None if row is None else json.dumps(row)
+            out.send(value, key=key, headers=[(PLACE, place)], timestamp=self._at)
             self._done = self._place
         self._place = (self._place[0], self._place[1] + 1)
 
@@ -168,12 +186,13 @@ class PostgresReceiver:
     ) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
         """Records for a change: by key, without a row where it is gone."""
         relation = self._relation
+        changed = message.relations if isinstance(message, Truncated) else (message.relation,)
+        if relation is None or relation.id not in changed:
+            # Of another table in the same publication.
+            return
         if isinstance(message, Truncated):
             out.flush()
-            yield from ((key, None) for key in self._live())
-            return
-        assert relation is not None
-        if message.relation != relation.id:
+            yield from ((key, None) for key in self._live(self._place))
             return
         before_key = self._key(relation, message.before) if message.before is not None else None
         if message.after is None:
@@ -202,23 +221,26 @@ class PostgresReceiver:
         row = self._table.row(relation.columns, texts)
         asked = [relation.columns[i] for i in missing if texts[i] is None]
         if asked:
-            row |= self._ask(connection, row, asked)
+            named = dict(zip(relation.columns, texts, strict=True))
+            row |= self._ask(connection, [named[name] for name in self._table.key], asked)
         return row
 
-    def _ask(self, connection: Any, row: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    def _ask(self, connection: Any, key: list[str | None], names: list[str]) -> dict[str, Any]:
         columns = ", ".join(f"{quoted(name)}::text" for name in names)
-        same = " AND ".join(f"{quoted(name)}::text = %s::text" for name in self._table.key)
+        types = {column.name: column.full for column in self._table.columns}
+        same = " AND ".join(f"{quoted(name)} = %s::{types[name]}" for name in self._table.key)
         with connection.transaction():
-            query = f"SELECT {columns} FROM {self._table.qualified} WHERE {same}"
-            found = connection.execute(query, [str(row[name]) for name in self._table.key]).fetchone()
+            found = connection.execute(f"SELECT {columns} FROM {self._table.qualified} WHERE {same}", key).fetchone()
         # A row that is gone by now is deleted further on in the log.
         return self._table.row(names, found) if found else dict.fromkeys(names)
 
-    def _live(self) -> Iterable[bytes]:
-        """The keys that have a row now."""
+    def _live(self, place: tuple[int, int]) -> Iterable[bytes]:
+        """The keys that had a row before that place in the log: the same ones if a crash makes it be read again."""
         live: dict[bytes, None] = {}
         for record in read(self._folder, self._table.name):
             assert record.key is not None
+            if place_of(record) >= place:
+                break
             if record.value is None:
                 live.pop(record.key, None)
             else:
@@ -230,11 +252,12 @@ class PostgresReceiver:
         end = describe(self._folder, self._table.name).partitions[0].end
         place = (0, -1)
         for record in read(self._folder, self._table.name, start={0: max(0, end - 1)}):
-            text = dict(record.headers)[PLACE]
-            assert text is not None
-            lsn, number = text.decode().split(":")
-            place = (int(lsn), int(number))
+            place = place_of(record)
         return place
 
-    def _put(self, out: Producer, row: dict[str, Any], place: str) -> None:
-        out.send(json.dumps(row), key=self._table.key_of(row), headers=[(PLACE, place)])
+
+def place_of(record: Record) -> tuple[int, int]:
+    text = dict(record.headers)[PLACE]
+    assert text is not None
+    lsn, number = text.decode().split(":")
+    return int(lsn), int(number)

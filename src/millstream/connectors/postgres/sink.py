@@ -54,21 +54,22 @@ class PostgresSink:
         return {}
 
     def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> PostgresCarrier:
-        return PostgresCarrier(self, writer, shape.columns, shape.key if mode == "upsert" else ())
+        return PostgresCarrier(self, writer, shape, upserts=mode == "upsert")
 
 
 class PostgresCarrier:
     """Brings epochs to a table: by COPY into a temporary table of JSON, and from there by one statement."""
 
-    def __init__(self, sink: PostgresSink, writer: str, columns: tuple[str, ...], key: tuple[str, ...]) -> None:
+    def __init__(self, sink: PostgresSink, writer: str, shape: RowShape, *, upserts: bool) -> None:
         self._sink = sink
         self._writer = writer
-        self._key = key
+        self._upserts = upserts
+        key = shape.key if upserts else ()
         self._module = psycopg_module()
         self._connection = connect(sink.address)
-        self._statements = Statements(sink.table, columns, key)
+        self._statements = Statements(sink.table, shape.columns, key)
         with self._guarded(), self._connection.transaction():
-            check_table(self._connection, sink.table, columns, key)
+            check_table(self._connection, sink.table, shape.columns, key)
             self._connection.execute(EPOCHS)
 
     def _guarded(self) -> Guard:
@@ -83,7 +84,7 @@ class PostgresCarrier:
     def carry(self, epoch: int, records: Iterable[Carried]) -> None:
         with self._guarded(), self._connection.transaction():
             self._connection.execute(STAGING)
-            if self._key:
+            if self._upserts:
                 last = {record.key: record.value for record in records}
                 self._copy(key for key, value in last.items() if value is None)
                 self._connection.execute(self._statements.delete)
@@ -154,6 +155,9 @@ class Statements:
 
     @property
     def delete(self) -> str:
+        """A table of one row has no key: the row makes way for what follows."""
+        if not self._key:
+            return f"DELETE FROM {self._table}"
         same = " AND ".join(f"t.{quoted(name)} = r.{quoted(name)}" for name in self._key)
         return f"DELETE FROM {self._table} AS t USING {self._rows} WHERE {same}"
 

@@ -11,6 +11,11 @@ from millstream.connectors.postgres.table import Table, quoted
 from millstream.errors import MillstreamError
 
 HOLDS = "SELECT 1 FROM pg_publication_tables WHERE pubname = %s AND schemaname = %s AND tablename = %s"
+WHOLE = """SELECT pubinsert AND pubupdate AND pubdelete AND pubtruncate AND (pubviaroot OR NOT EXISTS (
+SELECT 1 FROM pg_class WHERE oid = to_regclass(%s) AND relkind = 'p')) FROM pg_publication WHERE pubname = %s"""
+ALL = "publish = 'insert, update, delete, truncate', publish_via_partition_root = true"
+UNCONNECTED = ("08", "57")
+"""Postgres' classes of errors of a connection that is gone."""
 AT_ONCE = 50_000
 """About so many changes are asked for at a time; a transaction is never cut."""
 
@@ -27,36 +32,61 @@ class Slot:
         holds = connection.execute(HOLDS, [self.publication, *split(self.table.name)]).fetchone()
         connection.commit()
         if there is None:
-            publish = f"CREATE PUBLICATION {quoted(self.publication)} FOR TABLE {self.table.qualified}"
-            self._allowed(connection, publish)
+            tables = f"{self.table.qualified} WITH ({ALL})"
+            self._allowed(connection, f"CREATE PUBLICATION {quoted(self.publication)} FOR TABLE {tables}")
         elif holds is None:
             self._allowed(connection, f"ALTER PUBLICATION {quoted(self.publication)} ADD TABLE {self.table.qualified}")
-        slot = f"SELECT pg_create_logical_replication_slot('{self.name}', 'pgoutput')"
-        self._allowed(connection, slot)
+        (whole,) = connection.execute(WHOLE, [self.table.qualified, self.publication]).fetchone()
+        connection.commit()
+        if not whole:
+            self._allowed(connection, f"ALTER PUBLICATION {quoted(self.publication)} SET ({ALL})")
+        self._allowed(connection, f"SELECT pg_create_logical_replication_slot('{self.name}', 'pgoutput')")
 
     def _allowed(self, connection: Any, sql: str) -> None:
         module = psycopg_module()
         try:
             connection.execute(sql)
             connection.commit()
-        except module.OperationalError:
-            raise
         except module.Error as error:
+            if (error.sqlstate or "08")[:2] in UNCONNECTED:
+                raise
             connection.rollback()
             raise MillstreamError(
                 "MS-POSTGRES-006",
                 f'changes of table "{self.table.name}" cannot be had: {str(error).strip().splitlines()[0]}.',
-                hint=f"have somebody who may do so run: {sql};",
+                hint=f"have somebody who may do so run: {self._remedy(connection, error, sql)};",
             ) from error
 
+    def _remedy(self, connection: Any, error: Any, sql: str) -> str:
+        """What helps: not always the SQL that failed."""
+        module = psycopg_module()
+        if "replication_slot" not in sql:
+            return sql
+        match error:
+            case module.errors.InsufficientPrivilege():
+                return f"ALTER ROLE {quoted(connection.info.user)} REPLICATION"
+            case module.errors.ObjectNotInPrerequisiteState():
+                return "ALTER SYSTEM SET wal_level = logical; and restart the server"
+            case _:
+                return "ALTER SYSTEM SET max_replication_slots = …; and restart the server, or drop slots nobody needs"
+
     def check(self, connection: Any) -> None:
-        found = connection.execute("SELECT 1 FROM pg_replication_slots WHERE slot_name = %s", [self.name]).fetchone()
+        """An error if the slot no longer has all changes, or the publication no longer the table."""
+        state = "SELECT wal_status FROM pg_replication_slots WHERE slot_name = %s"
+        found = connection.execute(state, [self.name]).fetchone()
+        holds = connection.execute(HOLDS, [self.publication, *split(self.table.name)]).fetchone()
         connection.commit()
-        if found is None:
+        if found is None or found[0] == "lost":
             raise MillstreamError(
                 "MS-POSTGRES-007",
                 f'the replication slot "{self.name}" of table "{self.table.name}" is gone, and changes with it.',
                 hint="begin anew with another checkpoint folder",
+            )
+        if holds is None:
+            raise MillstreamError(
+                "MS-POSTGRES-009",
+                f'table "{self.table.name}" was dropped, or is no longer in publication "{self.publication}".',
+                hint="begin anew with another checkpoint folder: changes since then may be missing",
             )
 
     def drop(self, connection: Any) -> None:

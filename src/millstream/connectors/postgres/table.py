@@ -13,11 +13,13 @@ from typing import Any
 from millstream.connectors.postgres.connect import split
 from millstream.errors import MillstreamError
 
-COLUMNS = """SELECT a.attname, t.typname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a
-JOIN pg_type t ON t.oid = a.atttypid
+COLUMNS = """SELECT a.attname, t.typname, format_type(a.atttypid, a.atttypmod), a.atttypid, a.atttypmod
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum"""
 KEY = """SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
 WHERE i.indrelid = to_regclass(%s) AND i.indisprimary ORDER BY array_position(i.indkey::int2[], a.attnum)"""
+IDENTITY = """SELECT c.oid, c.relreplident, coalesce(i.indisprimary, false) FROM pg_class c
+LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisreplident WHERE c.oid = to_regclass(%s)"""
 TYPES = {
     "bool": "BOOLEAN",
     "int2": "SMALLINT",
@@ -35,8 +37,12 @@ TYPES = {
 
 @dataclass(frozen=True)
 class Column:
+    """`postgres`: its type there, `full` with all that modifies it, `number` as the log has it. `type`: Spark's."""
+
     name: str
     postgres: str
+    full: str
+    number: tuple[int, int]
     type: str
 
 
@@ -45,6 +51,8 @@ class Table:
     name: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    number: int
+    """The database's own: another one after it was dropped and made anew."""
 
     @property
     def qualified(self) -> str:
@@ -61,14 +69,25 @@ class Table:
         """A row from the text of its values; columns that came later than the job are left out."""
         known = {column.name: column for column in self.columns}
         pairs = zip(names, values, strict=True)
-        return {name: plain(known[name].postgres, value) for name, value in pairs if name in known}
+        return {name: self.value(known[name], text) for name, text in pairs if name in known}
+
+    def value(self, column: Column, text: str | None) -> Any:
+        try:
+            return plain(column.postgres, text)
+        except ValueError as error:
+            raise MillstreamError(
+                "MS-POSTGRES-008",
+                f'table "{self.name}" has a value of column {column.name} that is no {column.full}.',
+                found=str(text)[:100],
+                hint="it is of a time when the column had another type: begin anew with another checkpoint folder",
+            ) from error
 
 
 def look_up(connection: Any, name: str) -> Table:
     qualified = ".".join(quoted(part) for part in split(name))
     columns = tuple(
-        Column(column, type_, spark_type(type_, full))
-        for column, type_, full in connection.execute(COLUMNS, [qualified])
+        Column(column, type_, full, (number, modifier), spark_type(type_, full))
+        for column, type_, full, number, modifier in connection.execute(COLUMNS, [qualified])
     )
     if not columns:
         raise MillstreamError("MS-POSTGRES-002", f'table "{name}" does not exist.', hint="mend the name, or create it")
@@ -79,7 +98,14 @@ def look_up(connection: Any, name: str) -> Table:
             f'table "{name}" has no primary key, by which its changes could be told apart.',
             hint=f"ALTER TABLE {qualified} ADD PRIMARY KEY (…)",
         )
-    return Table(name, columns, key)
+    number, identity, primary = connection.execute(IDENTITY, [qualified]).fetchone()
+    if identity not in ("d", "f") and not primary:
+        raise MillstreamError(
+            "MS-POSTGRES-002",
+            f'table "{name}" does not send its primary key with changes.',
+            hint=f"ALTER TABLE {qualified} REPLICA IDENTITY DEFAULT",
+        )
+    return Table(name, columns, key, number)
 
 
 def spark_type(type_: str, full: str) -> str:

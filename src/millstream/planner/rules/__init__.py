@@ -10,6 +10,7 @@ from millstream.planner.rules.lift_unions import lift_unions
 from millstream.planner.rules.prune_columns import prune_columns
 from millstream.planner.rules.push_filters import push_filters
 from millstream.planner.rules.read_upserts import read_upserts
+from millstream.planner.rules.share_panes import share_panes
 
 # Unions are lifted twice: filters and pruned columns may come to stand upon them.
 RULES = (
@@ -17,6 +18,7 @@ RULES = (
     push_filters,
     filter_before_enrich,
     read_upserts,
+    share_panes,
     prune_columns,
     broadcast_joins,
     lift_unions,

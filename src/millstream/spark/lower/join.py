@@ -1,7 +1,7 @@
 """The join: keys of both sides in one type, rows of each side as payload.
 
-inner                            the residual is met by the router, after the match
-all that count or end            by the kernel, which must know who has a partner, and keeps less
+The residual is asked by the kernel: before a pair is made, and where it must be known who has a partner. Only one that
+depends on more than the rows is asked by the router, after an inner match.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 from pyspark.sql.types import DataType, IntegerType, MapType
 
-from millstream.plan.expressions import field
+from millstream.plan.expressions import Expr, field, momentary
 from millstream.plan.node import Node
 from millstream.plan.operators import Join
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored
@@ -66,8 +66,13 @@ def unpack(node: Join, rows: Frames, struct: str) -> Unpacked:
     fields = [(new, f"{struct}.l.{field(stored(old))}") for old, new in left.items()]
     if node.pairs:
         fields += [(new, f"{struct}.r.{field(stored(old))}") for old, new in right.items()]
-    condition = node.residual.over(dict(fields)) if node.residual and not counted(node) else None
+    condition = node.residual.over(dict(fields)) if node.residual and asked_later(node, node.residual) else None
     return Unpacked(tuple(fields), condition)
+
+
+def asked_later(node: Join, residual: Expr) -> bool:
+    """Whether the router asks: a kernel would not know the time of an epoch."""
+    return not counted(node) and not (residual.repeatable and momentary(residual.tree) is None)
 
 
 def counted(node: Join) -> bool:
@@ -77,7 +82,7 @@ def counted(node: Join) -> bool:
 
 def spec(node: Join, rows: Frames) -> dict[str, object]:
     if not counted(node):
-        return {"kind": "join", "append_only": node.append_only}
+        return {"kind": "join", "append_only": [part.append_only for part in node.inputs]}
     return {
         "kind": "counted_join",
         "how": node.how,
@@ -87,6 +92,13 @@ def spec(node: Join, rows: Frames) -> dict[str, object]:
         "follows": node.left.lag is not None or node.right.lag is not None,
         "lifetimes": [lifetime(node, 0), lifetime(node, 1)],
     }
+
+
+def unsaved(node: Join, rows: Frames) -> dict[str, object]:
+    """What pairs must meet says nothing about the rows that are kept."""
+    if counted(node) or node.residual is None or asked_later(node, node.residual):
+        return {}
+    return {"residual": node.residual.over(sides_of_pair(node))}
 
 
 def lifetime(node: Join, which: int) -> dict[str, object] | None:
@@ -125,4 +137,4 @@ def keys_of_result(node: Join) -> list[tuple[str, str]]:
     return [(one.over(left), other.over(right)) for one, other in node.on]
 
 
-JOIN = Lowering(shapes, unpack, spec, batch)
+JOIN = Lowering(shapes, unpack, spec, batch, unsaved)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Collapse, Dedup, Enrich, Expire, Join, LateRows, Latest, Sessions, Top
+from millstream.plan.operators import (
+    Aggregate,
+    Collapse,
+    Dedup,
+    Enrich,
+    Expire,
+    Hopping,
+    Join,
+    LateRows,
+    Latest,
+    Sessions,
+    Top,
+)
 from millstream.plan.python import Process
 from millstream.planner.stages import Pass
 from millstream.spark.lower.aggregate import AGGREGATE
@@ -13,6 +25,7 @@ from millstream.spark.lower.collapse import COLLAPSE
 from millstream.spark.lower.dedup import DEDUP
 from millstream.spark.lower.enrich import ENRICH
 from millstream.spark.lower.expire import EXPIRE
+from millstream.spark.lower.hopping import HOPPING
 from millstream.spark.lower.join import JOIN
 from millstream.spark.lower.late_rows import LATE_ROWS
 from millstream.spark.lower.latest import LATEST
@@ -28,6 +41,7 @@ LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Dedup: DEDUP,
     Expire: EXPIRE,
     Enrich: ENRICH,
+    Hopping: HOPPING,
     Join: JOIN,
     LateRows: LATE_ROWS,
     Latest: LATEST,

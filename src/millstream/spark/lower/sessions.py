@@ -6,14 +6,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import Expr, field
-from millstream.plan.operators import Sessions
+from millstream.plan.operators import Aggregate, Sessions
 from millstream.spark.lower.aggregate import call, listed, timely
 from millstream.spark.lower.figures import figures
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
 from millstream.spark.lower.types import types_of
 
 
-def shapes(node: Sessions, rows: Frames) -> tuple[Shape, ...]:
+def shapes(node: Aggregate, rows: Frames) -> tuple[Shape, ...]:
     """All rows are one group where there is no key."""
     keys = tuple(part.expr.sql for part in node.keys[2:]) or ("0",)
     payload = [sql for part in figures(node, rows[0]).accumulators for sql in part.payload]
@@ -22,7 +22,7 @@ def shapes(node: Sessions, rows: Frames) -> tuple[Shape, ...]:
     return (Shape(keys, tuple(types[: len(keys)]), named, tuple(types[len(keys) :])),)
 
 
-def unpack(node: Sessions, rows: Frames, struct: str) -> Unpacked:
+def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
     texts = {"k0": f"{struct}.start", "k1": f"{struct}.end"}
     texts |= {f"k{i + 2}": f"{struct}.k{i}" for i in range(len(node.keys) - 2)}
     kept = figures(node, rows[0])

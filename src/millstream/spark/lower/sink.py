@@ -20,7 +20,7 @@ from millstream.spark.lower.unions import lanes
 
 Whole = dict[int, DataType]
 """By sink, the type of the whole rows that it is handed."""
-WHOLE = ("parquet", "avro")
+WHOLE = ("parquet", "avro", "protobuf")
 """Formats that the kernels write: they are handed whole rows."""
 JSON_OPTIONS = (
     """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", """
@@ -99,7 +99,8 @@ def record(sink: Sink) -> tuple[str, str]:
     """SQL for a record's key and value."""
     if sink.options.format == "raw":
         return raw(sink)
-    value = {"json": to_json, "csv": to_csv, "parquet": nothing, "avro": nothing}[sink.options.format](columns(sink))
+    texts = {"json": to_json, "csv": to_csv}
+    value = "NULL" if sink.options.format in WHOLE else texts[sink.options.format](columns(sink))
     key = parted(sink) if apart(sink) else record_key(sink)
     return key, f"CASE WHEN `_w` > 0 THEN {value} END" if sink.mode == "upsert" else value
 
@@ -122,10 +123,6 @@ def parted(sink: Sink) -> str:
     fields = {part.name.lower(): field(part.field) for part in sink.columns}
     values = [f"CAST({fields[name.lower()]} AS STRING)" for name in apart(sink)]
     return f"to_json(array({', '.join(values)}))"
-
-
-def nothing(columns: list[tuple[str, str]]) -> str:
-    return "NULL"
 
 
 def to_csv(columns: list[tuple[str, str]]) -> str:

@@ -108,7 +108,7 @@ def decoded(source: Source, records: DataFrame, reader: Reader, spark: SparkSess
         "topic": source.options.label,
         "topic_column": reader.names_topic,
         "format": source.options.format,
-        **dict(reader.avro),
+        **dict(reader.values),
         "key_format": reader.key_format,
         "record": len(extra),
         "on_error": source.options.on_error,

@@ -1,0 +1,280 @@
+package millstream.stage;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TTLConfig;
+import org.apache.spark.sql.streaming.ValueState;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Windows of a key that overlap: what is counted between two beginnings, a pane, is kept once and is part of several.
+ *
+ * <pre>
+ *   panes     |  a  |  b  |  c  |  d  |
+ *   windows   |  a  +  b  +  c  |
+ *                   |  b  +  c  +  d  |
+ *
+ *   one value per key:  timer, closed, panes [start, figures] in the order of time
+ * </pre>
+ *
+ * <p>Figures are kept in the form of a payload, so that a window is the sum of its panes. Payload: the figures' fields, then
+ * the start of the row's pane. Times are in microseconds, the clock's in milliseconds.
+ */
+final class Hopping extends Operator {
+  private static final long serialVersionUID = 1L;
+  private static final long NONE = Long.MAX_VALUE;
+
+  private final StructField[] keys;
+  private final int[] keySlots;
+  private final Accumulator[] accumulators;
+  private final int windows;
+  private final long every;
+  private final long allowed;
+  private final boolean last;
+  private final int pane;
+  private final StructType figuresType;
+  private transient StatefulProcessorHandle handle;
+  private transient ValueState<InternalRow> state;
+  /** By their start. */
+  private transient TreeMap<Long, KeptFigures> panes;
+
+  private transient long timer;
+  /** Windows that ended up to then, by the clock, are closed: they take no rows, and have been sent. */
+  private transient long closed;
+
+  Hopping(OperatorSpec spec) {
+    super(spec.name(), spec.upserts());
+    JsonNode closing = spec.json().get("closing");
+    this.keys = spec.keys();
+    this.keySlots = spec.keySlots();
+    this.accumulators = Accumulators.of(spec.json().get("accumulators"), spec.input(0));
+    this.windows = spec.json().get("windows").asInt();
+    this.every = spec.json().get("every_ms").asLong() * 1000;
+    this.allowed = closing.get("allowed_ms").asLong();
+    this.last = closing.get("final").asBoolean();
+    this.pane = spec.input(0).length() - 1;
+    this.figuresType = new StructType(Arrays.copyOf(spec.input(0).fields(), pane));
+  }
+
+  static Hopping of(OperatorSpec spec) {
+    return new Hopping(spec);
+  }
+
+  @Override
+  StructType outputType() {
+    return Sessions.outputType(keys, accumulators);
+  }
+
+  @Override
+  void open(StatefulProcessorHandle handle) {
+    this.handle = handle;
+    StructType one = new StructType().add("start", DataTypes.LongType, false).add("figures", figuresType, false);
+    StructType type =
+        new StructType()
+            .add("timer", DataTypes.LongType, false)
+            .add("closed", DataTypes.LongType, false)
+            .add("panes", DataTypes.createArrayType(one, false), false);
+    state = handle.getValueState(name + "_panes", new InternalRowEncoder(type), TTLConfig.NONE());
+    panes = new TreeMap<>();
+  }
+
+  @Override
+  Iterator<Change> process(InternalRow key, Changes changes) {
+    load();
+    List<Change> out = close(key);
+    Map<Long, Object[]> before = new HashMap<>();
+    while (changes.next()) {
+      InternalRow payload = changes.payload();
+      long start = payload.getLong(pane);
+      long over = Math.min(windows, closedAmong(start));
+      if (over > 0) {
+        late(payload.getLong(0) * over);
+      }
+      if (over < windows) {
+        add(key, start, payload, before);
+      }
+    }
+    for (Map.Entry<Long, Object[]> old : before.entrySet()) {
+      Object[] now = result(key, old.getKey());
+      if (!Arrays.deepEquals(old.getValue(), now)) {
+        out.addAll(replaced(row(old.getValue()), row(now)));
+      }
+    }
+    save();
+    return out.iterator();
+  }
+
+  /** How many of the windows that a pane is part of are closed: the first ones. */
+  private int closedAmong(long start) {
+    int count = 0;
+    while (count < windows && closes(start - (windows - 1 - count) * every) <= closed) {
+      count++;
+    }
+    return count;
+  }
+
+  private void add(InternalRow key, long start, InternalRow payload, Map<Long, Object[]> before) {
+    KeptFigures figures = panes.get(start);
+    if (!last && (figures == null || !figures.isOpen())) {
+      for (int i = closedAmong(start); i < windows; i++) {
+        long window = start - (windows - 1 - i) * every;
+        if (!before.containsKey(window)) {
+          before.put(window, result(key, window));
+        }
+      }
+    }
+    if (figures == null) {
+      figures = kept(null);
+      panes.put(start, figures);
+    }
+    figures.add(payload);
+  }
+
+  private KeptFigures kept(InternalRow saved) {
+    return new KeptFigures(accumulators, figuresType.length(), saved);
+  }
+
+  /** The time of some windows is over: their results, if they were held back; and panes that no window needs any more go. */
+  @Override
+  Iterator<Change> expired(InternalRow key, long at) {
+    load();
+    if (at >= timer) {
+      timer = NONE;
+    }
+    List<Change> out = close(key);
+    save();
+    return out.iterator();
+  }
+
+  private List<Change> close(InternalRow key) {
+    List<Change> out = new ArrayList<>();
+    if (last && !panes.isEmpty()) {
+      for (long window = first(); window <= panes.lastKey() && closes(window) <= watermark; window += every) {
+        Object[] result = result(key, window);
+        if (result != null) {
+          out.add(new Change(row(result), 1));
+        }
+      }
+    }
+    closed = Math.max(closed, watermark);
+    while (!panes.isEmpty() && closes(panes.firstKey()) <= closed) {
+      panes.pollFirstEntry();
+    }
+    return out;
+  }
+
+  /** The first window that has a pane and is not closed. */
+  private long first() {
+    long start = panes.firstKey();
+    return start - (windows - 1 - closedAmong(start)) * every;
+  }
+
+  /** When a window comes to its end, by the clock. */
+  private long closes(long start) {
+    return Math.floorDiv(start + windows * every, 1000L) + allowed;
+  }
+
+  private void load() {
+    panes.clear();
+    timer = NONE;
+    closed = Long.MIN_VALUE;
+    InternalRow saved = state.get();
+    if (saved == null) {
+      return;
+    }
+    timer = saved.getLong(0);
+    closed = saved.getLong(1);
+    ArrayData entries = saved.getArray(2);
+    for (int i = 0; i < entries.numElements(); i++) {
+      InternalRow entry = entries.getStruct(i, 2);
+      panes.put(entry.getLong(0), kept(entry.getStruct(1, figuresType.length())));
+    }
+  }
+
+  /** One timer per key is enough: it is set for the next end that matters, and again when it goes off. */
+  private void save() {
+    if (panes.isEmpty()) {
+      state.clear();
+      return;
+    }
+    long next = closes(last ? first() : panes.firstKey());
+    if (next < timer) {
+      handle.registerTimer(next);
+      timer = next;
+    }
+    Object[] entries = new Object[panes.size()];
+    int i = 0;
+    for (Map.Entry<Long, KeptFigures> entry : panes.entrySet()) {
+      entries[i++] = new GenericInternalRow(new Object[] {entry.getKey(), entry.getValue().saved()});
+    }
+    state.update(new GenericInternalRow(new Object[] {timer, closed, new GenericArrayData(entries)}));
+  }
+
+  /** What a window gives; NULL if it has no rows. */
+  private Object[] result(InternalRow key, long window) {
+    Map<Long, KeptFigures> parts = panes.subMap(window, window + windows * every);
+    if (parts.isEmpty()) {
+      return null;
+    }
+    KeptFigures sum = kept(null);
+    parts.values().forEach(part -> sum.add(part.saved()));
+    return Sessions.result(key, keys, keySlots, window, window + windows * every, sum);
+  }
+
+  private static InternalRow row(Object[] values) {
+    return values == null ? null : new GenericInternalRow(values);
+  }
+
+  @Override
+  boolean combines() {
+    return true;
+  }
+
+  @Override
+  Partial partial() {
+    return new Merged();
+  }
+
+  /** The panes of a key that a task has seen. */
+  private final class Merged implements Partial {
+    private final Map<Long, KeptFigures> seen = new HashMap<>();
+
+    @Override
+    public void add(InternalRow payload, long weight) {
+      seen.computeIfAbsent(payload.getLong(pane), start -> kept(null)).add(payload);
+    }
+
+    @Override
+    public int size() {
+      return seen.size();
+    }
+
+    @Override
+    public List<Change> rows() {
+      List<Change> rows = new ArrayList<>(seen.size());
+      for (Map.Entry<Long, KeptFigures> entry : seen.entrySet()) {
+        Object[] values = new Object[pane + 1];
+        InternalRow figures = entry.getValue().saved();
+        for (int i = 0; i < pane; i++) {
+          values[i] = figures.get(i, figuresType.fields()[i].dataType());
+        }
+        values[pane] = entry.getKey();
+        rows.add(new Change(new GenericInternalRow(values), 1));
+      }
+      return rows;
+    }
+  }
+}

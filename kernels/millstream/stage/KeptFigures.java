@@ -1,0 +1,57 @@
+package millstream.stage;
+
+import org.apache.spark.sql.catalyst.InternalRow;
+
+/** Figures in the form of a payload, so that two can be added; they are opened when they change. */
+final class KeptFigures {
+  private final Accumulator[] kinds;
+  private final int width;
+  private final InternalRow kept;
+  private Accumulator[] open;
+
+  /** {@code kept}: NULL for none yet; {@code width}: how many fields the payload's figures have. */
+  KeptFigures(Accumulator[] kinds, int width, InternalRow kept) {
+    this.kinds = kinds;
+    this.width = width;
+    this.kept = kept;
+  }
+
+  int count() {
+    return kinds.length;
+  }
+
+  boolean isNew() {
+    return kept == null;
+  }
+
+  boolean isOpen() {
+    return open != null;
+  }
+
+  void open() {
+    if (open == null) {
+      open = new Accumulator[kinds.length];
+      for (int i = 0; i < open.length; i++) {
+        open[i] = kinds[i].fresh();
+        open[i].load(kept);
+      }
+    }
+  }
+
+  void add(InternalRow payload) {
+    open();
+    Aggregate.add(open, payload, 1);
+  }
+
+  /** The results go into an array, from a place on. */
+  void results(Object[] values, int from) {
+    open();
+    for (int i = 0; i < open.length; i++) {
+      values[from + i] = open[i].result();
+    }
+  }
+
+  InternalRow saved() {
+    return open == null ? kept : Aggregate.saved(open, width);
+  }
+}

@@ -1,0 +1,130 @@
+"""Aggregates, top-N and sets that are refused."""
+
+from __future__ import annotations
+
+from wrong.declare import wrong
+
+
+@wrong
+def a_column_that_is_not_grouped_by(job, orders):
+    orders(job).group_by("customer").agg(total="sum(price) + id")
+
+
+@wrong
+def an_aggregate_that_cannot_be_kept_up(job, orders):
+    orders(job).group_by("customer").agg(middle="median(price)")
+
+
+@wrong
+def a_distinct_sum(job, orders):
+    orders(job).group_by("customer").agg(n="sum(DISTINCT id)")
+
+
+@wrong
+def a_first_of_no_order(job, orders):
+    orders(job).group_by("customer").agg(n="first(price)")
+
+
+@wrong
+def an_ordered_list(job, orders):
+    orders(job).group_by("customer").agg(n="collect_list(price ORDER BY at)")
+
+
+@wrong
+def an_aggregate_in_a_filter(job, orders):
+    orders(job).group_by("customer").agg(n="count(*) FILTER (WHERE price > max(price))")
+
+
+@wrong
+def an_aggregate_of_several_columns(job, orders):
+    orders(job).group_by("customer").agg(n="count(id, price)")
+
+
+@wrong
+def an_aggregate_inside_an_aggregate(job, orders):
+    orders(job).group_by("customer").agg(n="sum(max(price))")
+
+
+@wrong
+def an_aggregate_that_is_none(job, orders):
+    orders(job).group_by("customer").agg(n="customer + 1")
+
+
+@wrong
+def nothing_aggregated(job, orders):
+    orders(job).group_by("customer").agg()
+
+
+@wrong
+def a_top_of_nothing(job, orders):
+    orders(job).top(0, by="price")
+
+
+@wrong
+def a_top_in_no_order(job, orders):
+    orders(job).top(3, by="price DESC DESC")
+
+
+@wrong
+def a_top_per_field_of_a_column(job, orders):
+    orders(job).top(3, by="price", per="at.year")
+
+
+@wrong
+def a_rank_with_the_name_of_a_column(job, orders):
+    orders(job).top(3, by="price", rank="ID")
+
+
+@wrong
+def doubles_by_nothing(job, orders):
+    orders(job).dedup(by="at")
+
+
+@wrong
+def doubles_that_are_neither_first_nor_last(job, orders):
+    orders(job).dedup("id", keep="any", by="at")
+
+
+@wrong
+def doubles_without_a_time(job, orders):
+    orders(job).dedup("id")
+
+
+@wrong
+def doubles_of_some_time_that_are_last(job, orders):
+    orders(job).dedup("id", keep="last", within="1 hour")
+
+
+@wrong
+def doubles_of_some_time_by_nothing(job, orders):
+    orders(job).dedup(within="1 hour")
+
+
+@wrong
+def changes_with_the_name_of_a_column(job, customers):
+    customers(job).changes(op="name")
+
+
+@wrong
+def a_stream_as_a_table_without_a_key(job, orders):
+    orders(job).to_table((), by="at")
+
+
+@wrong
+def an_intersection_of_other_columns(job, orders, customers):
+    orders(job).intersect(customers(job))
+
+
+@wrong
+def a_column_outside_an_aggregate_of_all_rows(job, orders):
+    orders(job).agg(n="count(*) + customer")
+
+
+@wrong
+def a_group_by_nothing(job, orders):
+    orders(job).group_by()
+
+
+@wrong
+def an_aggregate_with_the_name_of_a_key(job, orders):
+    orders(job).group_by("customer").agg(customer="count(*)")

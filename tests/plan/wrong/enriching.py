@@ -1,0 +1,68 @@
+"""Stream-table joins that are refused."""
+
+from __future__ import annotations
+
+import millstream as ms
+from millstream import journal
+from wrong.declare import PIECES, wrong
+
+
+def timed(job: ms.Job) -> ms.Stream:
+    return job.stream(journal.source("orders"), "id BIGINT, customer INT, at TIMESTAMP, paid TIMESTAMP", time="at")
+
+
+def dated(job: ms.Job) -> ms.Table:
+    return job.table(journal.source("customers"), "id INT, name STRING, since TIMESTAMP", key="id", time="since")
+
+
+PIECES.update(timed=timed, dated=dated)
+
+
+@wrong
+def a_stream_enriched_by_a_stream(job, orders):
+    orders(job).as_("o").enrich(orders(job).as_("p"), on="o.id = p.id")
+
+
+@wrong
+def enriched_without_an_equality(job, orders, customers):
+    orders(job).as_("o").enrich(customers(job).as_("c"), on="o.customer < c.id")
+
+
+@wrong
+def enriched_in_an_unknown_way(job, orders, customers):
+    orders(job).as_("o").enrich(customers(job).as_("c"), on="o.customer = c.id", how="outer")
+
+
+@wrong
+def enriched_by_what_changes_by_itself(job, orders, customers):
+    orders(job).as_("o").enrich(customers(job).as_("c"), on="o.customer = c.id AND o.at < now()")
+
+
+@wrong
+def as_of_a_time_that_is_not_known(job, orders, dated):
+    orders(job).as_("o").enrich(dated(job).as_("c"), on="o.customer = c.id", as_of="o.at")
+
+
+@wrong
+def as_of_another_time(job, timed, dated):
+    timed(job).as_("o").enrich(dated(job).as_("c"), on="o.customer = c.id", as_of="o.paid")
+
+
+@wrong
+def as_of_for_a_table_without_a_time(job, timed, customers):
+    timed(job).as_("o").enrich(customers(job).as_("c"), on="o.customer = c.id", as_of="o.at")
+
+
+@wrong
+def as_of_for_a_table_after_another_step(job, timed, dated):
+    timed(job).as_("o").enrich(dated(job).where("id > 3").as_("c"), on="o.customer = c.id", as_of="o.at")
+
+
+@wrong
+def as_of_for_a_table_without_its_key(job, timed, dated):
+    timed(job).as_("o").enrich(dated(job).select("name", "since").as_("c"), on="o.id = c.name", as_of="o.at")
+
+
+@wrong
+def as_of_by_another_column_than_the_key(job, timed, dated):
+    timed(job).as_("o").enrich(dated(job).as_("c"), on="o.customer = c.name", as_of="o.at")

@@ -1,0 +1,149 @@
+"""Python code that is refused."""
+
+from __future__ import annotations
+
+import millstream as ms
+from millstream import journal
+from wrong.declare import wrong
+
+
+class Silent(ms.Process):
+    """Has no columns."""
+
+    def on_row(self, key, row):
+        pass
+
+
+class Deaf(ms.Process):
+    output = "n INT"
+
+
+class Short(ms.Process):
+    output = "n INT"
+
+    def on_row(self, row):
+        pass
+
+
+class Waiting(ms.Process):
+    output = "n INT"
+    outputs = {"alerts": "why STRING"}  # noqa: RUF012
+
+    def on_row(self, key, row):
+        self.set_timer(row.at)
+
+    def on_timer(self, key, at):
+        yield (1,)
+
+
+class Keeping(ms.Process):
+    output = "n INT"
+    span = ms.ValueState("INTERVAL DAY")
+
+    def on_row(self, key, row):
+        pass
+
+
+class Mapping(Short):
+    lists = ms.MapState("ARRAY<INT>", "INT")
+
+    def on_row(self, key, row):
+        pass
+
+
+class Brief(Mapping):
+    lists = ms.ListState("INT", ttl="0 ms")
+
+
+class Good(ms.Process):
+    output = "n INT"
+    outputs = {"alerts": "why STRING"}  # noqa: RUF012
+
+    def on_row(self, key, row):
+        pass
+
+
+@wrong
+def a_process_that_is_none(job, orders):
+    orders(job).key_by("customer").process(len)
+
+
+@wrong
+def a_function_that_is_none(job, orders):
+    orders(job).filter("price > 3")
+
+
+@wrong
+def a_process_without_columns(job, orders):
+    orders(job).key_by("customer").process(Silent)
+
+
+@wrong
+def a_process_with_columns_that_are_no_sql(job, orders):
+    orders(job).map(lambda row: (1,), schema="n")
+
+
+@wrong
+def a_function_without_columns(job, orders):
+    orders(job).flat_map(lambda row: [], schema="")
+
+
+@wrong
+def a_process_that_takes_no_rows(job, orders):
+    orders(job).key_by("customer").process(Deaf)
+
+
+@wrong
+def a_process_that_takes_no_key(job, orders):
+    orders(job).key_by("customer").process(Short)
+
+
+@wrong
+def state_that_cannot_be_stored(job, orders):
+    orders(job).key_by("customer").process(Keeping)
+
+
+@wrong
+def state_by_keys_that_cannot_be_looked_up(job, orders):
+    orders(job).key_by("customer").process(Mapping)
+
+
+@wrong
+def state_that_is_kept_for_no_time(job, orders):
+    orders(job).key_by("customer").process(Brief)
+
+
+@wrong
+def timers_without_a_time(job, orders):
+    orders(job).key_by("customer").process(Waiting)
+
+
+@wrong
+def a_table_by_key(job, customers):
+    customers(job).key_by("id")
+
+
+@wrong
+def dead_letters_of_a_table(job, customers):
+    customers(job).filter(lambda row: True, on_error=journal.sink("bad"))
+
+
+@wrong
+def an_error_policy_that_is_none(job, orders):
+    orders(job).key_by("customer").process(Good, on_error="ignore")
+
+
+@wrong
+def python_in_real_time(job, orders):
+    orders(job).filter(lambda row: row.price > 3, name="dear").to(journal.sink("out"))
+    job.run(ms.real_time())
+
+
+@wrong
+def an_output_that_is_not_there(job, orders):
+    orders(job).key_by("customer").process(Good).output("alarms")
+
+
+@wrong
+def an_output_after_another_step(job, orders):
+    orders(job).key_by("customer").process(Good).where("n > 1").output("alerts")

@@ -1,0 +1,112 @@
+"""Expressions, and steps that need no memory, that are refused."""
+
+from __future__ import annotations
+
+import millstream as ms
+from wrong.declare import wrong
+
+
+@wrong
+def an_expression_that_is_no_text(job, orders):
+    orders(job).where(True)
+
+
+@wrong
+def an_expression_that_breaks_off(job, orders):
+    orders(job).where("price > ")
+
+
+@wrong
+def a_statement(job, orders):
+    orders(job).where("DROP TABLE orders")
+
+
+@wrong
+def a_name_where_none_belongs(job, orders):
+    orders(job).select(gross="price * 2 AS gross")
+
+
+@wrong
+def an_unknown_column(job, orders):
+    orders(job).where("prize > 3")
+
+
+@wrong
+def an_unknown_alias(job, orders):
+    orders(job).as_("o").select("x.*")
+
+
+@wrong
+def a_column_that_could_be_two(job, orders, customers):
+    orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id").where("id > 3")
+
+
+@wrong
+def an_aggregate_over_single_rows(job, orders):
+    orders(job).where("price > avg(price)")
+
+
+@wrong
+def a_query_inside_an_expression(job, orders):
+    orders(job).where("price > (SELECT 1)")
+
+
+@wrong
+def a_window_function(job, orders):
+    orders(job).select(n="row_number() OVER (PARTITION BY customer ORDER BY at)")
+
+
+@wrong
+def a_step_with_a_bad_name(job, orders):
+    orders(job).where("price > 3").named("the dear ones")
+
+
+@wrong
+def an_alias_with_a_bad_name(job, orders):
+    orders(job).as_("the orders")
+
+
+@wrong
+def a_column_without_a_name(job, orders):
+    orders(job).select("price * 2")
+
+
+@wrong
+def nothing_selected(job, orders):
+    orders(job).select()
+
+
+@wrong
+def a_column_twice(job, orders):
+    orders(job).select("id", ID="customer")
+
+
+@wrong
+def an_element_with_a_name_that_is_there(job, orders):
+    orders(job).explode("array(id)", as_="price")
+
+
+@wrong
+def a_column_with_one_of_our_names(job, orders):
+    orders(job).select(_w="price")
+
+
+@wrong
+def a_union_of_different_columns(job, orders):
+    rows = orders(job)
+    rows.union(rows.select("id", "price"))
+
+
+@wrong
+def a_union_with_a_list(job, orders):
+    orders(job).union([1, 2, 3])
+
+
+@wrong
+def a_union_of_two_jobs(job, orders):
+    orders(job).union(orders(ms.Job("other")))
+
+
+@wrong
+def a_table_added_to_a_stream(job, orders, customers):
+    orders(job).select("id").union(customers(job).select("id"))

@@ -1,0 +1,66 @@
+"""Windows that are refused."""
+
+from __future__ import annotations
+
+import millstream as ms
+from millstream import journal
+from wrong.declare import wrong
+
+
+@wrong
+def processing_time_under_a_name_that_is_taken(job):
+    job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time=ms.processing_time("at"))
+
+
+@wrong
+def lateness_without_a_time(job):
+    job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", lateness="1 minute")
+
+
+@wrong
+def idleness_without_a_time(job):
+    job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", idle_after="1 minute")
+
+
+@wrong
+def a_negative_lateness(job):
+    job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at", lateness="-1 minute")
+
+
+@wrong
+def final_results_of_a_sliding_window(job):
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window(ms.sliding("1 hour")).group_by("id").agg(n="count(*)").final()
+
+
+@wrong
+def corrections_of_a_sliding_window(job):
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window(ms.sliding("1 hour"), allowed_lateness="1 minute")
+
+
+@wrong
+def a_sliding_window_without_groups(job):
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window(ms.sliding("1 hour")).agg(n="count(*)")
+
+
+@wrong
+def a_session_without_a_gap(job):
+    ms.session("0 seconds")
+
+
+@wrong
+def a_window_without_a_time(job, orders):
+    orders(job).window(ms.tumbling("1 hour"))
+
+
+@wrong
+def a_window_without_a_size(job):
+    ms.hopping("1 minute", every="0 seconds")
+
+
+@wrong
+def final_results_after_another_step(job):
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window(ms.tumbling("1 hour")).agg(n="count(*)").where("n > 1").final()
