@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import psycopg
 
 from servers.process import Server, free_port
 
+TRIES = 50
 SETTINGS = (
     "wal_level=logical",
     "max_wal_senders=8",
@@ -39,8 +41,14 @@ class Postgres:
     def restart(self) -> None:
         """As after a crash: killed, and started again on the same port."""
         self.stop()
-        (self.data / "postmaster.pid").unlink(missing_ok=True)
-        self.server = serve(self.data, self.port)
+        for _ in range(TRIES):
+            (self.data / "postmaster.pid").unlink(missing_ok=True)
+            try:
+                self.server = serve(self.data, self.port)
+                return
+            except RuntimeError:  # what the old one left still ends, and holds its memory
+                time.sleep(0.2)
+        raise RuntimeError(f"Postgres does not come back: {self.server.log}")
 
     def stop(self) -> None:
         self.server.stop()
