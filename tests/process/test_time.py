@@ -9,6 +9,8 @@ from typing import Any
 from process_bench import Bench, at
 
 import millstream as ms
+from millstream import journal
+from millstream.testing import Runner
 
 COUNTED = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 
@@ -159,3 +161,38 @@ def test_timers_by_the_clock_do_not_keep_a_run_from_ending(bench: Bench) -> None
         if bench.read():
             break
     assert [row["k"] for row in bench.read()] == ["a"]
+
+
+class Bell(ms.Process):
+    """Rings half a minute after a row, by the clock."""
+
+    output = "k STRING, what STRING, at TIMESTAMP"
+
+    def on_row(self, key: str, row: Any) -> Iterator[Any]:
+        yield key, "row", self.now
+        self.set_processing_timer(self.now + timedelta(seconds=30))
+
+    def on_processing_timer(self, key: str, at: datetime) -> Iterator[Any]:
+        yield key, f"rung for {at:%H:%M:%S}", self.now
+
+
+def test_timers_go_by_a_tests_clock_which_may_go_back(millstream: Runner) -> None:
+    job = ms.Job("bell")
+    rows = job.stream(journal.source("rows"), "k STRING")
+    rows.key_by("k").process(Bell, name="bell").to(journal.sink("out"))
+    clock = [f"2026-01-01T00:{time}Z" for time in ("00:10", "00:39", "00:20", "00:50", "02:00")]
+    given = [[{"k": "a"}], [{"k": "b"}], [], [], []]
+    said = millstream.run(job, {"rows": given}, clock=clock)["out"].epochs
+    assert [[(row["k"], row["what"], row["at"][14:19]) for row in epoch] for epoch in said] == [
+        [("a", "row", "00:10")],
+        [("b", "row", "00:39")],
+        [],
+        [("a", "rung for 00:00:40", "00:50")],
+        [("b", "rung for 00:01:09", "02:00")],
+    ]
+
+
+def test_timers_by_the_clock_leave_no_rows_unread(bench: Bench) -> None:
+    bench.feed(*(("a", v, at(0)) for v in range(3)))
+    bench.run(lambda rows, bench: rows.key_by("k").process(Bell, name="bell").to(bench.sink("out")))
+    assert [row["what"] for row in bench.read()] == ["row"] * 3

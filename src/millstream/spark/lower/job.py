@@ -32,7 +32,7 @@ def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowere
     upstream = [Output(sources.stream(source, spark), {source: (None, None)}, {}) for source in plan.sources]
     clock = clocked(plan, [output.frame for output in upstream], spark) if plan.timed else None
     shapes: dict[str, str] = {}
-    ticks = spark.readStream.format("rate").load() if plan.clocked else None
+    ticks = spark.readStream.format("millstream-ticks").load() if plan.clocked else None
     for number, stage in enumerate(plan.stages):
         upstream = [lower_stage(plan, stage, upstream, spark, combine, ticks if number == 0 else None)]
         shapes |= upstream[0].shapes

@@ -157,9 +157,7 @@ class Layout:
     def nothing(self, ticks: DataFrame) -> DataFrame:
         """No rows, of a source that Spark must read nevertheless."""
         cells = self.cells(self.ports[0])
-        return ticks.where("value < 0").selectExpr(
-            *(f"{cast('NULL', cell.type)} AS {field(cell.name)}" for cell in cells)
-        )
+        return ticks.selectExpr(*(f"{cast('NULL', cell.type)} AS {field(cell.name)}" for cell in cells))
 
     def payload(self, column: Port, port: Port) -> str:
         return named_struct(self.shapes.ports[port].payload) if column == port else "NULL"

@@ -1,0 +1,176 @@
+package millstream.time;
+
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * {@code format("millstream-ticks")}: a source without rows that has something new every second, so that epochs go by,
+ * and timers by the clock ring, when no rows come. A run that ends when it has caught up sees one tick.
+ */
+public final class Ticks implements TableProvider, DataSourceRegister {
+  private static final StructType NOTHING = new StructType().add("nothing", "boolean");
+
+  @Override
+  public String shortName() {
+    return "millstream-ticks";
+  }
+
+  @Override
+  public StructType inferSchema(CaseInsensitiveStringMap options) {
+    return NOTHING;
+  }
+
+  @Override
+  public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+    return new TickTable();
+  }
+
+  private static final class TickTable implements SupportsRead {
+    @Override
+    public String name() {
+      return "ticks of the clock";
+    }
+
+    @Override
+    @Deprecated
+    public StructType schema() {
+      return NOTHING;
+    }
+
+    @Override
+    public Set<TableCapability> capabilities() {
+      return Set.of(TableCapability.MICRO_BATCH_READ);
+    }
+
+    @Override
+    public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+      return TickScan::new;
+    }
+  }
+
+  private static final class TickScan implements Scan {
+    @Override
+    public StructType readSchema() {
+      return NOTHING;
+    }
+
+    @Override
+    public MicroBatchStream toMicroBatchStream(String checkpoint) {
+      return new TickStream();
+    }
+  }
+
+  /** Its offsets are seconds. */
+  private static final class TickStream implements MicroBatchStream, SupportsTriggerAvailableNow {
+    private Second only;
+
+    private static final class Second extends Offset {
+      private final long number;
+
+      Second(long number) {
+        this.number = number;
+      }
+
+      @Override
+      public String json() {
+        return Long.toString(number);
+      }
+    }
+
+    @Override
+    public Offset initialOffset() {
+      return new Second(0);
+    }
+
+    @Override
+    public Offset deserializeOffset(String json) {
+      return new Second(Long.parseLong(json));
+    }
+
+    @Override
+    public void prepareForTriggerAvailableNow() {
+      only = now();
+    }
+
+    @Override
+    public Offset latestOffset() {
+      throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead");
+    }
+
+    @Override
+    public Offset latestOffset(Offset start, ReadLimit limit) {
+      return only == null ? now() : only;
+    }
+
+    private static Second now() {
+      return new Second(TimeUnit.MILLISECONDS.toSeconds(System.currentTimeMillis()));
+    }
+
+    /** One task, which has no rows, and ends as every task does: with what rings the timers. */
+
+    @Override
+    public InputPartition[] planInputPartitions(Offset start, Offset end) {
+      return new InputPartition[] {new NoRows()};
+    }
+
+    @Override
+    public PartitionReaderFactory createReaderFactory() {
+      return new NoReaders();
+    }
+
+    @Override
+    public void commit(Offset end) {}
+
+    @Override
+    public void stop() {}
+
+    @Override
+    public String toString() {
+      return "ticks of the clock";
+    }
+  }
+
+  private record NoRows() implements InputPartition {}
+
+  private record NoReaders() implements PartitionReaderFactory {
+    @Override
+    public PartitionReader<InternalRow> createReader(InputPartition partition) {
+      return new NoReader();
+    }
+  }
+
+  private record NoReader() implements PartitionReader<InternalRow> {
+    @Override
+    public boolean next() {
+      return false;
+    }
+
+    @Override
+    public InternalRow get() {
+      throw new NoSuchElementException();
+    }
+
+    @Override
+    public void close() {}
+  }
+}
