@@ -112,6 +112,8 @@ class Bench:
 
     def write(self, rows: DataFrame, checkpoint: str, topic: str) -> None:
         writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", self.broker.servers)
+        # Records are gathered as Millstream's sink gathers them.
+        writer = writer.option("kafka.linger.ms", "20").option("kafka.batch.size", "131072")
         writer = writer.option("topic", topic).option("checkpointLocation", checkpoint).outputMode("update")
         writer.trigger(availableNow=True).start().awaitTermination()
 
