@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
+import org.apache.spark.sql.execution.streaming.runtime.LongOffset;
 
 /** A source of a test: its offset is the number of steps that were taken, so each epoch of Spark's is one step. */
 final class GivenStream implements MicroBatchStream, SupportsTriggerAvailableNow {
@@ -17,27 +18,14 @@ final class GivenStream implements MicroBatchStream, SupportsTriggerAvailableNow
     this.given = Given.of(test);
   }
 
-  private static final class Step extends Offset {
-    private final long taken;
-
-    Step(long taken) {
-      this.taken = taken;
-    }
-
-    @Override
-    public String json() {
-      return Long.toString(taken);
-    }
-  }
-
   @Override
   public Offset initialOffset() {
-    return new Step(0);
+    return new LongOffset(0);
   }
 
   @Override
   public Offset deserializeOffset(String json) {
-    return new Step(Long.parseLong(json));
+    return new LongOffset(Long.parseLong(json));
   }
 
   @Override
@@ -50,12 +38,14 @@ final class GivenStream implements MicroBatchStream, SupportsTriggerAvailableNow
 
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
-    return new Step(given.next(((Step) start).taken));
+    return new LongOffset(given.next(((LongOffset) start).offset()));
   }
 
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
-    return GivenReader.partitions(source, given.between(source, ((Step) start).taken, ((Step) end).taken));
+    long from = ((LongOffset) start).offset();
+    long to = ((LongOffset) end).offset();
+    return GivenReader.partitions(source, given.between(source, from, to));
   }
 
   @Override

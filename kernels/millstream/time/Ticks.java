@@ -19,6 +19,7 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
+import org.apache.spark.sql.execution.streaming.runtime.LongOffset;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
@@ -82,29 +83,16 @@ public final class Ticks implements TableProvider, DataSourceRegister {
 
   /** Its offsets are seconds. */
   private static final class TickStream implements MicroBatchStream, SupportsTriggerAvailableNow {
-    private Second only;
-
-    private static final class Second extends Offset {
-      private final long number;
-
-      Second(long number) {
-        this.number = number;
-      }
-
-      @Override
-      public String json() {
-        return Long.toString(number);
-      }
-    }
+    private LongOffset only;
 
     @Override
     public Offset initialOffset() {
-      return new Second(0);
+      return new LongOffset(0);
     }
 
     @Override
     public Offset deserializeOffset(String json) {
-      return new Second(Long.parseLong(json));
+      return new LongOffset(Long.parseLong(json));
     }
 
     @Override
@@ -122,8 +110,8 @@ public final class Ticks implements TableProvider, DataSourceRegister {
       return only == null ? now() : only;
     }
 
-    private static Second now() {
-      return new Second(TimeUnit.MILLISECONDS.toSeconds(System.currentTimeMillis()));
+    private static LongOffset now() {
+      return new LongOffset(TimeUnit.MILLISECONDS.toSeconds(System.currentTimeMillis()));
     }
 
     /** One task, which has no rows, and ends as every task does: with what rings the timers. */

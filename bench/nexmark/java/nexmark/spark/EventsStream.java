@@ -12,8 +12,9 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
+import org.apache.spark.sql.execution.streaming.runtime.LongOffset;
 
-/** Epochs of whole blocks; the blocks of an epoch are shared out in turn, as they are in Flink. */
+/** Epochs of whole blocks, counted by the offset; those of an epoch are shared out in turn, as they are in Flink. */
 final class EventsStream implements MicroBatchStream, SupportsTriggerAvailableNow {
   private final String folder;
   private final int partitions;
@@ -25,30 +26,16 @@ final class EventsStream implements MicroBatchStream, SupportsTriggerAvailableNo
     this.blocksPerEpoch = Math.max(1, eventsPerEpoch / Block.EVENTS);
   }
 
-  /** How many blocks were read. */
-  private static final class Position extends Offset {
-    final long blocks;
-
-    Position(long blocks) {
-      this.blocks = blocks;
-    }
-
-    @Override
-    public String json() {
-      return Long.toString(blocks);
-    }
-  }
-
   private record Part(String folder, int first, int end, int step) implements InputPartition {}
 
   @Override
   public Offset initialOffset() {
-    return new Position(0);
+    return new LongOffset(0);
   }
 
   @Override
   public Offset deserializeOffset(String json) {
-    return new Position(Long.parseLong(json));
+    return new LongOffset(Long.parseLong(json));
   }
 
   @Override
@@ -59,7 +46,7 @@ final class EventsStream implements MicroBatchStream, SupportsTriggerAvailableNo
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
     long all = EventLog.events(folder) / Block.EVENTS;
-    return new Position(Math.min(all, ((Position) start).blocks + Math.min(all, blocksPerEpoch)));
+    return new LongOffset(Math.min(all, ((LongOffset) start).offset() + Math.min(all, blocksPerEpoch)));
   }
 
   @Override
@@ -67,9 +54,11 @@ final class EventsStream implements MicroBatchStream, SupportsTriggerAvailableNo
 
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
+    int from = (int) ((LongOffset) start).offset();
+    int to = (int) ((LongOffset) end).offset();
     InputPartition[] parts = new InputPartition[partitions];
     for (int part = 0; part < partitions; part++) {
-      parts[part] = new Part(folder, (int) ((Position) start).blocks + part, (int) ((Position) end).blocks, partitions);
+      parts[part] = new Part(folder, from + part, to, partitions);
     }
     return parts;
   }
