@@ -87,6 +87,8 @@ def use(
         own.conf.set(name, value)
     for name, value in CHOSEN.items():
         own.conf.set(name, spark.conf.get(name, value))
+    assert own._jvm is not None
+    own._jvm.millstream.time.EpochTime.into(own._jsparkSession)
     return own
 
 
