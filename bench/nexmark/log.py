@@ -45,7 +45,7 @@ def write(folder: Path, events: int, seed: int) -> None:
 def write_side(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     keys = range(SIDE_ROWS)
-    rows = {"op": ["insert" for _ in keys], "key": list(keys), "side": [f"value-{key}" for key in keys]}
+    rows = {"key": list(keys), "side": [f"value-{key}" for key in keys]}
     pq.write_table(pa.table(rows), folder / "0.parquet")
 
 

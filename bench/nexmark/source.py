@@ -90,7 +90,6 @@ class Events:
         return self.all.where("kind = 2").select("date_time", *(f"bid.{name}" for name in fields))
 
     @property
-    def side(self) -> ms.Table:
-        """All of it comes with the first epoch."""
-        source = files.source(f"{self.folder}/{SIDE}", format="parquet", changelog=True)
-        return self.job.table(source, "key BIGINT, side STRING", key="key")
+    def side(self) -> ms.Static:
+        source = files.source(f"{self.folder}/{SIDE}", format="parquet")
+        return self.job.static(source, "key BIGINT, side STRING", name="side")

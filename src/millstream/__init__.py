@@ -3,7 +3,7 @@
 from millstream.api.job import Job
 from millstream.api.keyed import KeyedStream, Processed
 from millstream.api.process import Process
-from millstream.api.relation import GroupedTable, Relation, Stream, Table
+from millstream.api.relation import GroupedTable, Relation, Static, Stream, Table
 from millstream.api.state import ListState, MapState, ValueState
 from millstream.errors import Location, MillstreamError
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, processing_time, real_time
@@ -22,6 +22,7 @@ __all__ = [
     "Process",
     "Processed",
     "Relation",
+    "Static",
     "Stream",
     "Table",
     "ValueState",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.api.command import current
-from millstream.api.relation import Stream, Table
+from millstream.api.relation import Static, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.plan import build, nodes
 from millstream.plan.connectors import ReceivedSource, SourceOptions
@@ -95,6 +95,10 @@ class Job:
         node = build.source(source, schema, name, keys, time, lateness, idle_after)
         self._dead_letters(node)
         return Table(self, build.table(node, keys))
+
+    def static(self, source: SourceOptions, schema: str | None = None, *, name: str | None = None) -> Static:
+        """Rows that do not change while the job runs, for `enrich`: read when it starts, and held by every task."""
+        return Static(self, build.static(source, schema, name))
 
     def _dead_letters(self, node: nodes.Source) -> None:
         sink = node.options.dead_letters

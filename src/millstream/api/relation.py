@@ -33,10 +33,12 @@ class Relation:
     def _same(self, node: Node) -> Self:
         return type(self)(self._job, node)
 
-    def _other(self, other: Relation, call: str) -> Node:
+    def _other(self, other: Relation | Static, call: str, kinds: tuple[type, ...] = ()) -> Node:
+        """Another relation's node. `kinds`: what may be given besides streams and tables."""
         step = Step(call, here())
-        if not isinstance(other, Relation):
-            raise step.error("MS-PLAN-007", f"was given a {type(other).__name__}, not a stream or table.")
+        if not isinstance(other, (Relation, *kinds)):
+            hint = "streams are enriched from it: enrich(…)" if isinstance(other, Static) else None
+            raise step.error("MS-PLAN-007", f"was given a {type(other).__name__}, not a stream or table.", hint=hint)
         if other._job is not self._job:
             raise step.error(
                 "MS-PLAN-007",
@@ -164,6 +166,25 @@ class Relation:
         return "\n".join(tree(self._node, {}, set()))
 
 
+class Static:
+    """Rows that do not change while the job runs: streams are enriched from them."""
+
+    def __init__(self, job: Job, node: Node) -> None:
+        self._job = job
+        self._node = node
+
+    def as_(self, alias: str) -> Static:
+        """The same rows under an alias, as in SQL."""
+        return Static(self._job, build.alias(self._node, alias))
+
+    def select(self, *columns: str, **named: str) -> Static:
+        """Columns by name, and new ones by expression."""
+        return Static(self._job, build.select(self._node, columns, named))
+
+    def where(self, condition: str) -> Static:
+        return Static(self._job, build.where(self._node, condition))
+
+
 class Stream(Relation):
     """Facts that are only ever added."""
 
@@ -185,13 +206,14 @@ class Stream(Relation):
         """
         return joined(self, other, on, how, ttl, broadcast)
 
-    def enrich(self, table: Table, on: str, *, how: str = "left", as_of: str | None = None) -> Stream:
+    def enrich(self, table: Table | Static, on: str, *, how: str = "left", as_of: str | None = None) -> Stream:
         """Each row with what a table knows of it, once: `likes.as_("l").enrich(people.as_("p"), on="l.liker = p.id")`.
 
         Rows of which the table knows nothing have NULLs; `how="inner"` leaves them out. `as_of="l.at"`: as the table
         was at the row's time, sent when the watermark has passed it.
         """
-        return Stream(self._job, enriching.enrich(self._node, self._other(table, "enrich"), on, how, as_of))
+        other = self._other(table, "enrich", (Static,))
+        return Stream(self._job, enriching.enrich(self._node, other, on, how, as_of))
 
     def window(self, window: Window, *, allowed_lateness: str = "0 seconds") -> WindowedStream:
         """Rows by stretches of time: `window(ms.tumbling("1 minute"))`.

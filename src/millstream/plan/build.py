@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from millstream.errors import did_you_mean
 from millstream.plan import aggregates, nodes, operators
 from millstream.plan.aggregates import Closing, Keyed
 from millstream.plan.columns import Column, Columns, labels
-from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode, record_columns
+from millstream.plan.connectors import FieldType, ReceivedSource, SinkOptions, SourceOptions, WriteMode, record_columns
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, resolve, same, scalar, unknown
 from millstream.plan.modes import ProcessingTime, milliseconds
@@ -57,6 +59,20 @@ def source(
     return nodes.Source(
         name or options.label, step.at, options, fields, by or None, time, lateness, arrival, idle_after
     )
+
+
+def static(options: SourceOptions, schema: str | None, name: str | None) -> nodes.Source:
+    """All rows of a source as they are when the job starts."""
+    step = Step(name or options.label, here())
+    if options.changelog or options.format == "debezium" or isinstance(options, ReceivedSource):
+        raise step.error("MS-SOURCE-003", "reads changes as rows that do not change.", hint="use job.table()")
+    if options.dead_letters is not None:
+        raise step.error(
+            "MS-SOURCE-008",
+            "is read once, when the job starts, and cannot send records that it cannot read elsewhere.",
+            hint='on_error="skip" counts them, "fail" refuses to start',
+        )
+    return replace(source(options, schema, name), static=True)
 
 
 def new_field(name: str, fields: tuple[FieldType, ...], step: Step) -> str:

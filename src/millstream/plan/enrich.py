@@ -9,6 +9,7 @@ from millstream.plan.columns import labels
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, bind, momentary, parse, refuse_aggregates, render, resolve
 from millstream.plan.joins import apart, conjuncts, equality
+from millstream.plan.lookup import Lookup, is_static
 from millstream.plan.node import Key, Node
 from millstream.plan.nodes import Alias, Declared, Project, Source, Versions
 from millstream.plan.operators import Enrich, Latest
@@ -16,16 +17,23 @@ from millstream.plan.operators import Enrich, Latest
 HOW = ("left", "inner")
 
 
-def enrich(left: Node, right: Node, on: str, how: str, as_of: str | None) -> Enrich:
+def enrich(left: Node, right: Node, on: str, how: str, as_of: str | None) -> Enrich | Lookup:
     step = Step("enrich", here())
-    if right.append_only:
-        raise step.error("MS-ENRICH-001", "adds to a stream from a stream.", hint="use join(), or a job.table()")
+    static = is_static(right)
+    if right.append_only and not static:
+        raise step.error("MS-ENRICH-001", "adds to a stream from a stream.", hint="use join(), a job.table(), or job.static() if its rows do not change")
     if how not in HOW:
         raise step.error(
             "MS-JOIN-004", f"cannot join {how!r}.", found="one of: " + ", ".join(HOW), hint=did_you_mean(how, HOW)
         )
+    if as_of is not None and static:
+        raise step.error(
+            "MS-ENRICH-006", "asks how a table was that does not change.", hint="leave out as_of=, or use job.table()"
+        )
     if as_of is None:
         pairs, residual = matched(left, right, on, step, None)
+        if static:
+            return Lookup(None, step.at, left, right, pairs, residual, how == "left")
         return Enrich(None, step.at, left, right, pairs, residual, how == "left")
     time = row_time(left, as_of, step)
     versions = versions_of(right, step)

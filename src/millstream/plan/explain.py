@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.plan.aggregates import Closing, Figure
 from millstream.plan.expressions import Expr, field
+from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node, walk
 from millstream.plan.nodes import (
     Alias,
@@ -61,6 +62,7 @@ def describe(node: Node) -> str:
     match node:
         case Source():
             kind = "upserts" if node.upserts else "changelog" if node.options.changelog else "append"
+            kind = "static" if node.static else kind
             return f"source {node.name}: {node.options.system} {node.options.label}, {kind}{timed(node)}"
         case Sink():
             return (
@@ -119,6 +121,8 @@ def describe(node: Node) -> str:
             return f"{how}join {node.name}: on {on}{residual}; {kind}{kept(node)}{copied}"
         case Enrich():
             return enriched(node)
+        case Lookup():
+            return f"look up: {matching(node)}; {'left' if node.outer else 'inner'}, append"
         case Versions():
             return f"{'versions' if node.timed else 'upserts'} by {', '.join(node.by)}"
         case _:
@@ -155,14 +159,17 @@ def timed(node: Source) -> str:
     return f", time {node.time}{late}{idle}"
 
 
-def enriched(node: Enrich) -> str:
+def matching(node: Enrich | Lookup) -> str:
     on = " AND ".join(f"{left} = {right}" for left, right in pairs(node.pairing))
-    asked = f", where {node.residual.shown}" if node.residual else ""
+    return f"on {on}" + (f", where {node.residual.shown}" if node.residual else "")
+
+
+def enriched(node: Enrich) -> str:
     when = "latest known"
     if node.as_of and node.since:
         time, since = node.pairing.carried[0][node.as_of], node.pairing.carried[1][node.since]
         when = f"as of {time} by {since}, state until it is past"
-    return f"enrich {node.name}: on {on}{asked}; {when}; {'left' if node.outer else 'inner'}, append"
+    return f"enrich {node.name}: {matching(node)}; {when}; {'left' if node.outer else 'inner'}, append"
 
 
 def process(node: Process) -> str:

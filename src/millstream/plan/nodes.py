@@ -28,6 +28,8 @@ class Source(Node):
     """The column with the time at which a record came into the log, where that is asked for."""
     idle_after: str | None = None
     """When it had no rows for so long, time goes on without it."""
+    static: bool = False
+    """Whether it is read once, whole, when the job starts."""
 
     @cached_property
     def columns(self) -> Columns:

@@ -66,6 +66,11 @@ class JobPlan:
     flow: Dataflow = field(repr=False)
 
     @property
+    def statics(self) -> tuple[Source, ...]:
+        """What is read once, when the job starts."""
+        return tuple(node for node in walk(self.flow) if isinstance(node, Source) and node.static)
+
+    @property
     def timed(self) -> bool:
         """Whether event time passes in the job: then every stage is told of it."""
         return any(source.holds_time for source in self.sources)
@@ -137,7 +142,7 @@ class Cut:
             routes = tuple(self.routes[level])
             operators = {route.to.operator for route in routes if isinstance(route.to, Port)}
             stages.append(Stage(tuple(sorted(operators, key=lambda op: op.name)), routes))
-        sources = tuple(node for node in walk(self.flow) if isinstance(node, Source))
+        sources = tuple(node for node in walk(self.flow) if isinstance(node, Source) and not node.static)
         return JobPlan(sources, tuple(stages), self.flow, tuple(self.routes[self.depth + 1]), self.flow)
 
 
@@ -147,7 +152,7 @@ def chain(tail: Node) -> tuple[Producer, tuple[Node, ...]]:
     node = tail
     while not isinstance(node, Source | Stateful):
         steps.insert(0, node)
-        (node,) = node.inputs
+        node = node.inputs[0]  # the other one, of a lookup, is no part of the stream
     return node, tuple(steps)
 
 

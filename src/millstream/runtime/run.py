@@ -243,7 +243,7 @@ class Run:
 
 def jars_of(plan: JobPlan) -> tuple[Jars, ...]:
     """What the connectors of a job need on Spark's class path."""
-    options = [*(source.options for source in plan.sources), *(sink.options for sink in plan.sinks)]
+    options = [*(source.options for source in (*plan.sources, *plan.statics)), *(sink.options for sink in plan.sinks)]
     return tuple(dict.fromkeys(part.jars() for part in options if isinstance(part, NeedsJars)))
 
 
@@ -252,6 +252,8 @@ def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
     if isinstance(mode, RealTime):
         refuse_long_waits(plan)
     partitions = sum(source.options.partitions() for source in plan.sources)
+    for static in plan.statics:
+        static.options.partitions()  # an error if it is not there
     slow = next((source for source in plan.sources if not source.options.real_time), None)
     if isinstance(mode, RealTime) and slow is not None:
         raise MillstreamError(

@@ -118,7 +118,8 @@ class Test:
     def of(cls, job: Job, inputs: Inputs, clock: Clock | None) -> Test:
         own = job.plan()
         refuse_unknown(own, inputs)
-        given = {source: cut(source.name, inputs.get(source.name, [])) for source in own.sources}
+        given = {source: cut(source.name, inputs.get(source.name, [])) for source in (*own.sources, *own.statics)}
+        refuse_late_rows(own, given)
         epochs, steps = max(len(parts) for parts in given.values()), 2 if own.timed else 1
         times = clock_of(clock, epochs)
         name = f"{job.name}-{secrets.token_hex(4)}"
@@ -177,7 +178,7 @@ def marked(given: Given, clocked: bool) -> set[str]:
 
 
 def refuse_unknown(plan: JobPlan, inputs: Inputs) -> None:
-    names = [source.name for source in plan.sources]
+    names = [source.name for source in (*plan.sources, *plan.statics)]
     unknown = next((name for name in inputs if name not in names), None)
     if unknown is not None:
         raise wrong_input(
@@ -185,6 +186,12 @@ def refuse_unknown(plan: JobPlan, inputs: Inputs) -> None:
             found="sources: " + ", ".join(names),
             hint=did_you_mean(unknown, names),
         )
+
+
+def refuse_late_rows(plan: JobPlan, given: Given) -> None:
+    for source in plan.statics:
+        if len(given[source]) > 1:
+            raise wrong_input(f'"{source.name}" does not change, and is given rows in several epochs.')
 
 
 def records(given: Given, steps: int, times: list[int | None]) -> dict[str, list[list[Entry]]]:

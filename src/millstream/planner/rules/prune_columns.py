@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Keep
 from millstream.planner.dataflow import Dataflow, rewrite
@@ -14,7 +15,7 @@ def prune_columns(flow: Dataflow) -> Dataflow:
             needed.setdefault(part.name, set()).update(fields)
 
     def prune(node: Node) -> Node:
-        if isinstance(node, Stateful) and node.prunes:
+        if isinstance(node, Lookup) or (isinstance(node, Stateful) and node.prunes):
             parts = zip(node.inputs, node.reads(needed[node.name]), strict=True)
             return node.with_inputs(tuple(keep(part, fields) for part, fields in parts))
         return node

@@ -10,10 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import field
+from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node, Stateful
 from millstream.plan.nodes import Sink, Source, Union, Versions
 from millstream.plan.operators import Expire
 from millstream.spark.lower import source as sources
+from millstream.spark.lower.enrich import together
 from millstream.spark.lower.frames import hidden, steps
 from millstream.spark.lower.operators import LOWERINGS
 from millstream.spark.lower.ports import plain
@@ -53,6 +55,8 @@ class Batch:
                 # All changes, not their sum.
                 source, chain = below(node)
                 return steps(sources.batch(source, self.spark, self.endings(source)), (*chain, node))
+            case Lookup():
+                return weighed(together(node, *(steps(self.rows(part), ()) for part in node.inputs)))
             case Stateful():
                 inputs = tuple(steps(self.rows(part), ()) for part in node.inputs)
                 return weighed(LOWERINGS[type(node)].batch(node, inputs))

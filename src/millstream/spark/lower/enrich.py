@@ -7,11 +7,11 @@ from pyspark.sql.functions import expr
 from pyspark.sql.types import DataType
 
 from millstream.plan.expressions import field
+from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
 from millstream.plan.operators import Enrich
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
-from millstream.spark.lower.router import named_struct
-from millstream.spark.lower.types import common_type, types_of
+from millstream.spark.lower.types import common_type, named_struct, types_of
 
 Payload = tuple[tuple[str, str], ...]
 
@@ -87,13 +87,16 @@ def spec(node: Enrich, rows: Frames) -> dict[str, object]:
 
 def batch(node: Enrich, rows: Frames) -> DataFrame:
     """Plain SQL. All of the table is known from the start: its last rows, or all of its versions."""
-    left, right = node.pairing.carried
-    stream = renamed(rows[0], left)
     if node.as_of is None:
-        table = latest(node, rows[1]) if node.changes is not None else rows[1]
-        condition = " AND ".join([*equal(node), *([f"({node.residual.sql})"] if node.residual else [])])
-        return stream.join(renamed(table, right), expr(condition), "left" if node.outer else "inner")
-    return as_of(node, stream, validity(node, rows[1]))
+        return together(node, rows[0], latest(node, rows[1]) if node.changes is not None else rows[1])
+    return as_of(node, renamed(rows[0], node.pairing.carried[0]), validity(node, rows[1]))
+
+
+def together(node: Enrich | Lookup, stream: DataFrame, table: DataFrame) -> DataFrame:
+    """A plain join."""
+    left, right = node.pairing.carried
+    condition = " AND ".join([*equal(node), *([f"({node.residual.sql})"] if node.residual else [])])
+    return renamed(stream, left).join(renamed(table, right), expr(condition), "left" if node.outer else "inner")
 
 
 def latest(node: Enrich, changes: DataFrame) -> DataFrame:
@@ -109,7 +112,7 @@ def renamed(rows: DataFrame, carried: dict[str, str]) -> DataFrame:
     return rows.selectExpr(*(f"{field(old)} AS {field(new)}" for old, new in carried.items()))
 
 
-def equal(node: Enrich) -> list[str]:
+def equal(node: Enrich | Lookup) -> list[str]:
     left, right = ({old: field(new) for old, new in side.items()} for side in node.pairing.carried)
     return [f"({one.over(left)}) = ({other.over(right)})" for one, other in node.on]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from millstream.plan.expressions import field
+from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Versions
+from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Source, Versions
 from millstream.plan.python import Call
+from millstream.spark.lower import source as sources
 from millstream.spark.lower.call import argument, registered
+from millstream.spark.lower.lookup import looked_up
 
 OP = "CASE WHEN `_w` > 0 THEN 'insert' ELSE 'delete' END"
 """What a weight does to a row."""
@@ -42,10 +45,20 @@ def step(frame: DataFrame, node: Node) -> DataFrame:
             return frame.selectExpr("`_w`", *(f"{sql} AS {field(name)}" for name, sql in version_fields(node)))
         case DeadLetters():
             return frame.where("`_bad` IS NOT NULL").selectExpr("`_w`", "`_bad`.*")
+        case Lookup():
+            return looked_up(frame, node, static_rows(node.right, frame.sparkSession), hidden(frame))
         case Alias() | Declared():
             return frame
         case _:
             raise TypeError(f"{type(node).__name__} is not a stateless step")
+
+
+def static_rows(node: Node, spark: SparkSession) -> DataFrame:
+    """All rows of what does not change."""
+    if isinstance(node, Source):
+        return steps(sources.batch(node, spark), ())
+    (below,) = node.inputs
+    return step(static_rows(below, spark), node)
 
 
 def version_fields(node: Versions) -> list[tuple[str, str]]:

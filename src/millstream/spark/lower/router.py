@@ -10,19 +10,21 @@ several        each step a struct column (NULL where the row drops out), then on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType
 
 from millstream.plan.expressions import Expr, field
+from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Versions
 from millstream.plan.python import Call
 from millstream.spark.lower.call import argument, registered
-from millstream.spark.lower.frames import OP, hidden, steps, version_fields
+from millstream.spark.lower.frames import OP, hidden, static_rows, steps, version_fields
+from millstream.spark.lower.lookup import FOUND, Known
 from millstream.spark.lower.ports import Unpacked
-from millstream.spark.lower.types import cast
+from millstream.spark.lower.types import cast, named_struct
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class FanOut:
     """Several lanes from one frame, with each step of each lane computed once."""
 
     def __init__(self, frame: DataFrame) -> None:
-        self.frame = frame
+        self.frame = self.read = frame
         self.whole = list(frame.columns)
         self.made: dict[tuple[object, ...], tuple[str, bool]] = {}
 
@@ -100,13 +102,17 @@ class FanOut:
             bool(lane.steps and isinstance(lane.steps[0], DeadLetters)),
         )
         at = self.column(path, lambda: (self.first(lane), False))
-        for node in lane.steps:
+        for i, node in enumerate(lane.steps):
             if isinstance(node, Alias | Declared):
                 continue
             path = (*path, node)
             before = at
             if isinstance(node, Call):
                 at = self.call(path, node, *before)
+                continue
+            if isinstance(node, Lookup):
+                rows = rows_of(self.read, replace(lane, steps=lane.steps[:i]))
+                at = self.look_up(path, Known(node, rows, static_rows(node.right, rows.sparkSession)), *before)
                 continue
             at = self.column(path, lambda node=node, before=before: self.step(node, *before))  # type: ignore[misc]
         return at
@@ -143,6 +149,25 @@ class FanOut:
         kept = [(part, f"{row}.{field(part)}") for part in ("_w", *node.input.carries)]
         element = named_struct([*kept, ("_called", "`_c`")])
         return self.column(path, lambda: (f"transform(coalesce(`{calls}`, array()), `_c` -> {element})", True))
+
+    def look_up(self, path: tuple[object, ...], known: Known, name: str, many: bool) -> tuple[str, bool]:
+        """Rows are looked up first, all of a column's, and then put beside those that asked."""
+        row = "_r" if many else name
+
+        def place(part: str) -> str:
+            return f"`{row}`.{field(part)}"
+
+        asked = known.ask(place)
+        if many:
+            asked = f"transform(`{name}`, `_r` -> {asked})"
+        listed, _ = self.column((*path, "listed"), lambda: (asked, True))
+        riding = [(part, place(part)) for part in self.riding()]
+        element = named_struct([*riding, *known.fields(place)])
+        found = f"`{listed}`[`_i`]" if many else f"`{listed}`"
+        rows = f"transform({known.answers(found, place)}, `{FOUND}` -> {element})"
+        if many:
+            return self.column(path, lambda: (f"flatten(transform(`{name}`, (`_r`, `_i`) -> {rows}))", True))
+        return self.column(path, lambda: (f"CASE WHEN `{name}` IS NOT NULL THEN {rows} ELSE array() END", True))
 
     def step(self, node: Node, name: str, many: bool) -> tuple[str, bool]:
         if many:
@@ -222,7 +247,3 @@ def first_condition(lane: Lane) -> str | None:
     if lane.unpacked is not None or not steps or not isinstance(steps[0], Filter):
         return None
     return steps[0].condition.sql if steps[0].condition.repeatable else None
-
-
-def named_struct(fields: Sequence[tuple[str, str]]) -> str:
-    return "named_struct(" + ", ".join(f"'{name}', {sql}" for name, sql in fields) + ")"

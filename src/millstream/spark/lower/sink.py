@@ -13,9 +13,9 @@ from millstream.plan.expressions import field
 from millstream.plan.nodes import Sink
 from millstream.planner.stages import Route
 from millstream.spark.lower.frames import OP
-from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
+from millstream.spark.lower.router import Cell, Lane, route, rows_of
 from millstream.spark.lower.stage import Output
-from millstream.spark.lower.types import types_of
+from millstream.spark.lower.types import named_struct, types_of
 from millstream.spark.lower.unions import lanes
 
 Whole = dict[int, DataType]

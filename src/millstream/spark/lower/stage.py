@@ -12,8 +12,8 @@ from millstream.plan.expressions import field
 from millstream.planner.stages import JobPlan, Operator, Port, Producer, Route, Stage
 from millstream.spark.lower.operators import LOWERINGS
 from millstream.spark.lower.ports import Frames, Shape, Unpacked
-from millstream.spark.lower.router import Cell, Lane, named_struct, route, rows_of
-from millstream.spark.lower.types import as_key, cast, sql_type, untimed
+from millstream.spark.lower.router import Cell, Lane, route, rows_of
+from millstream.spark.lower.types import as_key, cast, named_struct, sql_type, untimed
 from millstream.spark.lower.unions import lanes
 
 

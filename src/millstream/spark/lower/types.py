@@ -83,6 +83,10 @@ def sql_type(type_: DataType) -> str:
     return text
 
 
+def named_struct(fields: Sequence[tuple[str, str]]) -> str:
+    return "named_struct(" + ", ".join(f"'{name}', {sql}" for name, sql in fields) + ")"
+
+
 def whole(type_: DataType) -> bool:
     return isinstance(type_, WHOLE)
 
