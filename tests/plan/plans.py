@@ -293,6 +293,14 @@ def enriched(job: ms.Job) -> None:
 
 
 @plan
+def looked_up(job: ms.Job) -> None:
+    kinds = job.static(journal.source("kinds"), "id INT, kind STRING, note STRING").where("note IS NULL")
+    known = orders(job).as_("o").enrich(kinds.as_("k"), on="o.customer = k.id AND o.price > 5")
+    known.select("o.id", "k.kind").to(journal.sink("named"))
+    known.group_by("k.kind").agg(n="count(*)").to(journal.sink("per_kind"))
+
+
+@plan
 def enriched_as_it_was(job: ms.Job) -> None:
     rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
     prices = job.table(

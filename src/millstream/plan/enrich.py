@@ -21,7 +21,11 @@ def enrich(left: Node, right: Node, on: str, how: str, as_of: str | None) -> Enr
     step = Step("enrich", here())
     static = is_static(right)
     if right.append_only and not static:
-        raise step.error("MS-ENRICH-001", "adds to a stream from a stream.", hint="use join(), a job.table(), or job.static() if its rows do not change")
+        raise step.error(
+            "MS-ENRICH-001",
+            "adds to a stream from a stream.",
+            hint="use join(), a job.table(), or job.static() if its rows do not change",
+        )
     if how not in HOW:
         raise step.error(
             "MS-JOIN-004", f"cannot join {how!r}.", found="one of: " + ", ".join(HOW), hint=did_you_mean(how, HOW)

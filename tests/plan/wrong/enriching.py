@@ -66,3 +66,30 @@ def as_of_for_a_table_without_its_key(job, timed, dated):
 @wrong
 def as_of_by_another_column_than_the_key(job, timed, dated):
     timed(job).as_("o").enrich(dated(job).as_("c"), on="o.customer = c.name", as_of="o.at")
+
+
+def kinds(job: ms.Job) -> ms.Static:
+    return job.static(journal.source("kinds"), "id INT, kind STRING")
+
+
+PIECES.update(kinds=kinds)
+
+
+@wrong
+def what_does_not_change_as_it_was(job, timed, kinds):
+    timed(job).as_("o").enrich(kinds(job).as_("k"), on="o.customer = k.id", as_of="o.at")
+
+
+@wrong
+def a_join_with_what_does_not_change(job, orders, kinds):
+    orders(job).as_("o").join(kinds(job).as_("k"), on="o.customer = k.id")
+
+
+@wrong
+def changes_that_do_not_change(job):
+    job.static(journal.source("kinds", changelog=True), "id INT, kind STRING")
+
+
+@wrong
+def dead_letters_of_what_does_not_change(job):
+    job.static(journal.source("kinds", dead_letters="bad"), "id INT, kind STRING")

@@ -7,7 +7,18 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.plan.expressions import field
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Source, Versions
+from millstream.plan.nodes import (
+    Alias,
+    Changes,
+    DeadLetters,
+    Declared,
+    Explode,
+    Filter,
+    Keep,
+    Project,
+    Source,
+    Versions,
+)
 from millstream.plan.python import Call
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.call import argument, registered
