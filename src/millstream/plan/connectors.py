@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Event
@@ -126,6 +128,14 @@ class StagedSink(SinkOptions, Protocol):
 
     def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> Carrier:
         """`writer`: under which name the sink keeps the number of its last epoch."""
+
+
+def staged_topic(sink: str) -> str:
+    """The topic that stands in for a sink: of the same name, if a topic can have it."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", sink)
+    if plain == sink and not sink.startswith("."):
+        return sink
+    return f"_{plain}_{hashlib.sha256(sink.encode()).hexdigest()[:8]}"
 
 
 class Receiver(Protocol):
