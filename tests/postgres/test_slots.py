@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,9 @@ import millstream as ms
 from millstream import journal, postgres
 from millstream.connectors.postgres.receiver import PostgresReceiver
 from millstream.connectors.postgres.slot import Slot
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.server
 Sql = "psycopg.Connection[Any]"
@@ -188,3 +191,43 @@ def test_a_transaction_that_is_open_while_the_slot_moves_on(sql: Sql, address: s
         receiver(tmp_path, address).prepare()
     receiver(tmp_path, address).prepare()
     assert ids(tmp_path) == [1]
+
+
+def copied(address: str, folder: Path, mode: Any, spark: SparkSession) -> list[int]:
+    """What a job that copies the table has written by the end of a run."""
+    path = folder / "journal"
+    if not path.exists():
+        journal.create(path, "out", 1)
+    job = ms.Job("copy", checkpoint=str(folder / "checkpoint"), parallelism=1)
+    people = job.table(postgres.changes("people", address=address))
+    people.to(journal.sink("out", path=str(path)))
+    job.run(mode, spark=spark)
+    return [json.loads(record.key or b"")["id"] for record in journal.read(path, "out")]
+
+
+def slots(sql: Sql) -> int:
+    (found,) = sql.execute("SELECT count(*) FROM pg_replication_slots").fetchone()
+    return int(found)
+
+
+def test_a_batch_leaves_no_slot(sql: Sql, address: str, tmp_path: Path, spark: SparkSession) -> None:
+    """A stream may follow it in the same folder; a batch that follows a stream is of the table as it is then."""
+    made(sql, "people")
+    write(sql, 1)
+    assert copied(address, tmp_path, ms.batch(), spark) == [1]
+    assert slots(sql) == 0
+    write(sql, 2)
+    assert sorted(copied(address, tmp_path, ms.available_now(), spark)) == [1, 1, 2]
+    assert slots(sql) == 1
+    write(sql, 3)
+    assert sorted(copied(address, tmp_path, ms.batch(), spark)) == [1, 1, 1, 2, 2, 3]
+
+
+def test_a_job_that_is_refused_leaves_no_slot(sql: Sql, address: str, tmp_path: Path, spark: SparkSession) -> None:
+    made(sql, "people")
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "letters.txt").write_text("of somebody else")
+    with pytest.raises(ms.MillstreamError) as error:
+        copied(address, tmp_path, ms.available_now(), spark)
+    assert error.value.code == "MS-CHECKPOINT-001"
+    assert slots(sql) == 0

@@ -139,8 +139,11 @@ def staged_topic(sink: str) -> str:
 
 
 class Receiver(Protocol):
+    def copy(self) -> None:
+        """Receives all that there is now, for a run that ends with it: the system is left as it was."""
+
     def prepare(self) -> None:
-        """Receives all that there is now."""
+        """Receives all that there is now, and sees to it that nothing is missed of what follows."""
 
     def receive(self, ended: Event) -> None:
         """Receives until it is told to end: appended durably, and only then acknowledged."""

@@ -59,6 +59,16 @@ class PostgresReceiver:
 
     # --- the life of a reception
 
+    def copy(self) -> None:
+        """The snapshot alone, without a slot, unless there is one that brings it up to now."""
+        begun = self._notes.begun()
+        if begun is not None and begun.snapshot is not None:
+            self.prepare()
+            return
+        with self._connected() as connection:
+            self._empty()
+            self._copy(connection)
+
     def prepare(self) -> None:
         """The snapshot, if there is none yet, and all changes up to now: before the job reads the journal."""
         with self._connected() as connection:
@@ -106,12 +116,15 @@ class PostgresReceiver:
         if before is not None:
             replace(self._slot, name=before.slot).drop(connection)
         self._slot.require_free(connection)
-        shutil.rmtree(self._folder / self._table.name)
-        create(self._folder, self._table.name, 1)
+        self._empty()
         self._notes.begin(self._slot.name)
         self._notes.acknowledge(self._slot.create(connection))
         self._snapshot = self._copy(connection)
         self._notes.begin(self._slot.name, self._snapshot)
+
+    def _empty(self) -> None:
+        shutil.rmtree(self._folder / self._table.name)
+        create(self._folder, self._table.name, 1)
 
     def _copy(self, connection: Any) -> Snapshot:
         names = [column.name for column in self._table.columns]
