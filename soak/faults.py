@@ -14,6 +14,9 @@ from servers.proxy import Proxy
 from soak.disk import Disk
 from soak.process import JobProcess
 
+NOTICED = 4
+"""Seconds after which a connection that is silently gone is given up, as the job's address says."""
+
 
 @dataclass(frozen=True)
 class World:
@@ -52,6 +55,14 @@ def postgres_away(world: World) -> None:
     cut(world.to_postgres, world.random.uniform(0.5, 3))
 
 
+def postgres_silent(world: World) -> None:
+    """Nobody is told: the connections that there were stay dark. Epochs go on until that is noticed."""
+    world.to_postgres.swallow()
+    time.sleep(world.random.uniform(0.5, 3))
+    world.to_postgres.mend()
+    time.sleep(NOTICED)
+
+
 def postgres_restarted(world: World) -> None:
     world.postgres.restart()
 
@@ -80,7 +91,8 @@ KINDS = (
     Kind("connections to Kafka cut", kafka_cut, 5),
     Kind("Kafka out of reach for up to 3 s", kafka_away, 4),
     Kind("broker killed and started again", kafka_restarted, 2),
-    Kind("connections to Postgres cut", postgres_cut, 5),
+    Kind("connections to Postgres cut", postgres_cut, 4),
+    Kind("connections to Postgres silently gone", postgres_silent, 1),
     Kind("Postgres out of reach for up to 3 s", postgres_away, 3),
     Kind("Postgres killed and started again", postgres_restarted, 3),
     Kind("disk of the checkpoint full for up to 3 s", disk_full, 2),

@@ -43,7 +43,7 @@ def job(places: Places) -> ms.Job:
     made = ms.Job("soak", checkpoint=places.checkpoint, parallelism=2)
     source = kafka.source("orders", servers=places.kafka, max_rows_per_epoch=5000)
     orders = made.stream(source, "id BIGINT, customer INT, price INT")
-    changes = postgres.changes("customers", address=places.postgres)
+    changes = postgres.changes("customers", address=places.postgres, publication="customers")
     customers = made.table(changes, schema="id INT, name STRING", key="id")
     orders.to(kafka.sink("every", servers=places.kafka))
     orders.to(files.sink(places.files, format="json"), name="files")

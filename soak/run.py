@@ -25,7 +25,16 @@ from soak.report import Struck
 TABLES = """
 CREATE TABLE customers (id INT PRIMARY KEY, name TEXT);
 CREATE TABLE named (customer INT, id INT, name TEXT, orders BIGINT, total BIGINT, PRIMARY KEY (customer, id));
+CREATE TABLE millstream_epochs (sink TEXT PRIMARY KEY, epoch BIGINT NOT NULL);
+CREATE PUBLICATION customers FOR TABLE customers;
+CREATE ROLE soak LOGIN REPLICATION;
+GRANT SELECT ON customers TO soak;
+GRANT SELECT, INSERT, UPDATE, DELETE ON named TO soak;
+GRANT SELECT, INSERT, UPDATE ON millstream_epochs TO soak;
 """
+"""The job's own role is an ordinary one."""
+QUICK = "keepalives_idle=1&keepalives_interval=1&keepalives_count=2&tcp_user_timeout=3000"
+"""A server that is silently gone is noticed after 3 seconds, instead of 25."""
 
 
 @contextmanager
@@ -41,7 +50,7 @@ def world(seed: int) -> Iterator[tuple[World, Places]]:
         topics(to_kafka)
         with psycopg.connect(database.address()) as connection:
             connection.execute(TABLES)
-        address = f"postgresql://postgres@127.0.0.1:{to_postgres.port}/postgres"
+        address = f"postgresql://soak@127.0.0.1:{to_postgres.port}/postgres?{QUICK}"
         places = Places(
             f"127.0.0.1:{to_kafka.port}", address, str(folder / "disk" / "checkpoint"), str(folder / "files")
         )

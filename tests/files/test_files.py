@@ -82,6 +82,7 @@ def test_every_format_there_and_back(format: FileFormat, orders: str, tmp_path: 
     header = {"header": True} if format == "csv" else {}
     copy(orders, folder, format, **header).run(ms.available_now(), spark=spark)
     assert len(list(folder.glob("epoch=*"))) > 3
+    check_manifests(folder, format)
     assert sorted(int(row["id"]) for row in published(folder, format)) == list(range(len(ROWS)))
     copy(orders, tmp_path / "batch", format, **header).run(ms.batch(), spark=spark)
     assert sorted(map(str, published(tmp_path / "batch", format))) == sorted(map(str, published(folder, format)))
@@ -93,6 +94,15 @@ def test_every_format_there_and_back(format: FileFormat, orders: str, tmp_path: 
     back.run(ms.available_now(), spark=spark)
     found = [record.json() for record in journal.read(orders, "again")]
     assert Counter(json.dumps(plain(row)) for row in found) == Counter(json.dumps(plain(row)) for row in ROWS)
+
+
+def check_manifests(folder: Path, format: FileFormat) -> None:
+    """Each epoch's own tells its number and every file of it, no more and no less."""
+    for epoch in folder.glob("epoch=*"):
+        told = json.loads((epoch / "_manifest.json").read_text())
+        there = [str(file.relative_to(epoch)) for file in epoch.rglob(f"*.{format}") if file.name != "_manifest.json"]
+        assert (told["format"], told["epoch"]) == (1, int(epoch.name.rsplit("-", 1)[1]))
+        assert sorted(told["files"]) == sorted(there)
 
 
 def plain(row: dict[str, Any]) -> list[Any]:

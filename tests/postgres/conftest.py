@@ -9,22 +9,35 @@ import psycopg
 import pytest
 from servers import postgres as servers
 
+from millstream.connectors.postgres.rights import COLUMNS, EPOCHS
+
+WRITE = "SELECT, INSERT, UPDATE, DELETE"
+
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[servers.Postgres]:
     with servers.running() as made:
         with psycopg.connect(made.address(), autocommit=True) as connection:
+            connection.execute("CREATE ROLE owner LOGIN REPLICATION")
             connection.execute("CREATE ROLE app LOGIN REPLICATION")
             connection.execute("CREATE ROLE guest LOGIN")
-            connection.execute("GRANT CREATE ON DATABASE postgres TO app")
-            connection.execute("GRANT ALL ON SCHEMA public TO app")
+            connection.execute("GRANT CREATE ON DATABASE postgres TO owner")
+            connection.execute("GRANT ALL ON SCHEMA public TO owner")
+            connection.execute(f"ALTER DEFAULT PRIVILEGES FOR ROLE owner GRANT {WRITE} ON TABLES TO guest")
         yield made
 
 
 @pytest.fixture
 def address(server: servers.Postgres) -> str:
-    """As an ordinary user with the right to replicate."""
-    return server.address("app")
+    """As the owner of the tables, with the right to replicate: who may make publications and tables."""
+    return server.address("owner")
+
+
+@pytest.fixture
+def ordinary(server: servers.Postgres, sql: psycopg.Connection[Any]) -> str:
+    """As somebody who may write to the tables that are there, and no more; that of the epochs is one of them."""
+    sql.execute(f"CREATE TABLE {EPOCHS} {COLUMNS}")
+    return server.address("guest")
 
 
 @pytest.fixture

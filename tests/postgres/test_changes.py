@@ -211,6 +211,11 @@ def test_a_table_in_parts(sql: Sql, address: str, tmp_path: Path) -> None:
     sql.execute("UPDATE people SET id = 11 WHERE id = 1")
     receiver(tmp_path, address).prepare()
     assert list(table_of(tmp_path)) == ['{"id": 11}']
+    sql.execute("INSERT INTO people VALUES (2, 'b')")
+    sql.execute("TRUNCATE people")
+    sql.execute("INSERT INTO people VALUES (3, 'c'), (12, 'd')")
+    receiver(tmp_path, address).prepare()
+    assert list(table_of(tmp_path)) == ['{"id": 3}', '{"id": 12}']
 
 
 def test_a_crash_while_a_table_is_emptied(

@@ -9,6 +9,7 @@ import pytest
 
 import millstream as ms
 from millstream import journal
+from millstream.runtime.identities import check_identities
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,3 +88,10 @@ def test_of_another_format(path: str, tmp_path: Path, spark: SparkSession) -> No
     about = tmp_path / "checkpoint" / "millstream.json"
     about.write_text(about.read_text().replace('"format": 1', '"format": 2'))
     assert refused(build(path, tmp_path), spark).code == "MS-CHECKPOINT-004"
+
+
+def test_a_file_of_the_checkpoint_that_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "sources.json").write_text("")
+    with pytest.raises(ms.MillstreamError) as error:
+        check_identities((), tmp_path)
+    assert error.value.code == "MS-CHECKPOINT-005"

@@ -54,3 +54,21 @@ def test_a_way_that_is_cut_and_mended(echo: int) -> None:
         proxy.mend()
         with socket.create_connection(("127.0.0.1", proxy.port)) as client:
             assert said(client, b"four") == b"four"
+
+
+def test_a_way_that_swallows(echo: int) -> None:
+    """Nothing comes back, and nothing ends, on either side; after it is mended there are new connections."""
+    with Proxy() as proxy:
+        proxy.to = echo
+        with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+            assert said(client, b"one") == b"one"
+            proxy.swallow()
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 500)
+            client.sendall(b"two")
+            with pytest.raises(TimeoutError):  # said by TCP itself, which asks in vain
+                client.recv(100)
+        with pytest.raises(TimeoutError):
+            socket.create_connection(("127.0.0.1", proxy.port), timeout=0.2)
+        proxy.mend()
+        with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+            assert said(client, b"three") == b"three"

@@ -14,6 +14,7 @@ from typing import Any
 from millstream.errors import MillstreamError, did_you_mean
 from millstream.journal import format as fmt
 from millstream.journal import lock
+from millstream.journal.durable import sync_folder
 from millstream.journal.segments import Partition, chain, end_of
 
 JournalPath = str | os.PathLike[str]
@@ -141,15 +142,6 @@ def open_topic(path: JournalPath, topic: str) -> Topic:
             hint="read it with the version of Millstream that wrote it, or a newer one.",
         )
     return Topic(journal, topic, partitions)
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder durable."""
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _check(topic: str, partitions: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Event
@@ -128,9 +130,20 @@ class StagedSink(SinkOptions, Protocol):
         """`writer`: under which name the sink keeps the number of its last epoch."""
 
 
+def staged_topic(sink: str) -> str:
+    """The topic that stands in for a sink: of the same name, if a topic can have it."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", sink)
+    if plain == sink and not sink.startswith("."):
+        return sink
+    return f"_{plain}_{hashlib.sha256(sink.encode()).hexdigest()[:8]}"
+
+
 class Receiver(Protocol):
+    def copy(self) -> None:
+        """Receives all that there is now, for a run that ends with it: the system is left as it was."""
+
     def prepare(self) -> None:
-        """Receives all that there is now."""
+        """Receives all that there is now, and sees to it that nothing is missed of what follows."""
 
     def receive(self, ended: Event) -> None:
         """Receives until it is told to end: appended durably, and only then acknowledged."""

@@ -16,11 +16,12 @@ from itertools import chain as chained
 from pathlib import Path
 
 from millstream.errors import MillstreamError
+from millstream.journal.durable import replace_text
 from millstream.journal.format import Segment
 from millstream.journal.record import Record
 from millstream.journal.segments import SegmentFile, Tail, chain
 from millstream.journal.topics import Topic, create, describe, open_topic
-from millstream.plan.connectors import Carrier, RowShape, StagedSink
+from millstream.plan.connectors import Carrier, RowShape, StagedSink, staged_topic
 from millstream.plan.nodes import Sink
 from millstream.runtime import faults
 
@@ -35,15 +36,16 @@ def staged(sinks: Iterable[Sink]) -> list[Sink]:
 
 def stage(sinks: Iterable[Sink], folder: Path) -> None:
     """Makes the topics that stand in for the sinks. One partition: a key's records stay in their order."""
-    for sink in staged(sinks):
-        if not (folder / FOLDER / sink.name).exists():
-            create(folder / FOLDER, sink.name, 1)
+    for topic in (staged_topic(sink.name) for sink in staged(sinks)):
+        if not (folder / FOLDER / topic).exists():
+            create(folder / FOLDER, topic, 1)
 
 
 @dataclass(frozen=True)
 class Load:
     """A sink's way: the topic that its rows are staged in, and who carries them on."""
 
+    sink: str
     topic: Topic
     path: Path
     carrier: Carrier
@@ -54,9 +56,9 @@ class Load:
         last = self.arrived() if any(epoch > known for epoch in epochs) else known
         for epoch, segments in sorted(epochs.items()):
             if epoch > last:
-                faults.at("carry.before", epoch, self.topic.name)
+                faults.at("carry.before", epoch, self.sink)
                 self.carrier.carry(epoch, self.all_records(epoch, segments))
-                faults.at("carry.after", epoch, self.topic.name)
+                faults.at("carry.after", epoch, self.sink)
             self.drop(segments)
             if epoch > known:
                 self.remember(self.carrier.last())
@@ -67,7 +69,7 @@ class Load:
         if last < self.remembered:
             raise MillstreamError(
                 "MS-SINK-007",
-                f'sink "{self.topic.name}" had the rows of epoch {self.remembered}, and has lost them.',
+                f'sink "{self.sink}" had the rows of epoch {self.remembered}, and has lost them.',
                 found="its last epoch: " + ("none" if last < 0 else str(last)),
                 hint="bring back what it held, or begin anew with another checkpoint folder",
             )
@@ -80,28 +82,31 @@ class Load:
     @property
     def remembered(self) -> int:
         """The last epoch of which the sink has said that it has it; -1: none."""
-        return int(self.note.read_text()) if self.note.exists() else -1
+        return number_in(self.note) if self.note.exists() else -1
 
     def remember(self, epoch: int) -> None:
-        part = self.note.with_suffix(".part")
-        part.write_text(str(epoch))
-        part.rename(self.note)
+        replace_text(self.note, str(epoch))
 
     def epochs(self) -> dict[int, list[Segment]]:
-        """Those whose list of prepared files is gone: it is deleted when the last file is published."""
+        """Those that are published whole: a file of theirs was there, and their list of files then was not.
+
+        The list is made before the first file is published, and deleted after the last.
+        """
+        begun = set(self.published())
         unfinished = {prepared.epoch for prepared in describe(self.path, self.topic.name).prepared}
+        return {epoch: segments for epoch, segments in self.published().items() if epoch in begun - unfinished}
+
+    def published(self) -> dict[int, list[Segment]]:
         found: dict[int, list[Segment]] = defaultdict(list)
         for segment in chain(self.topic.partition(0).folder):
             assert segment.token is not None
-            epoch = int(segment.token.rsplit("-", 2)[1])
-            if epoch not in unfinished:
-                found[epoch].append(segment)
+            found[int(segment.token.rsplit("-", 2)[1])].append(segment)
         return found
 
     def all_records(self, epoch: int, segments: list[Segment]) -> Iterator[Record]:
         for number, record in enumerate(chained.from_iterable(self.records(segment) for segment in segments)):
             if number > 0:
-                faults.at("carry.during", epoch, self.topic.name)
+                faults.at("carry.during", epoch, self.sink)
             yield record
 
     def records(self, segment: Segment) -> Iterator[Record]:
@@ -162,9 +167,22 @@ class Carriage:
                 part.carrier.close()
 
 
+def number_in(note: Path) -> int:
+    text = note.read_text()
+    if not text.isdecimal():
+        raise MillstreamError(
+            "MS-CHECKPOINT-005",
+            f"the checkpoint's file {note} is damaged.",
+            found=repr(text[:20]),
+            hint="delete it: what the sink itself says then counts",
+        )
+    return int(text)
+
+
 def load(sink: Sink, folder: Path, writer: str, types: str) -> Load:
     assert isinstance(sink.options, StagedSink)
     path = folder / FOLDER
     key = tuple(column.name for name in sink.input.key or () for column in sink.columns if column.field == name)
     shape = RowShape(tuple(column.name for column in sink.columns), key, types)
-    return Load(open_topic(path, sink.name), path, sink.options.carrier(writer, sink.mode, shape))
+    topic = open_topic(path, staged_topic(sink.name))
+    return Load(sink.name, topic, path, sink.options.carrier(writer, sink.mode, shape))

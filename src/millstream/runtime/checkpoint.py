@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.errors import Location, MillstreamError
+from millstream.journal.durable import replace_text
 from millstream.planner.stages import JobPlan, Pass
 
 FORMAT = 1
@@ -84,12 +84,7 @@ def create(path: Path, wanted: Fingerprint) -> Checkpoint:
         "sources": list(wanted.sources),
         "operators": wanted.operators,
     }
-    part = path / "millstream.json.part"
-    with part.open("w") as file:
-        json.dump(content, file, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    part.rename(path / "millstream.json")
+    replace_text(path / "millstream.json", json.dumps(content, indent=2))
     return Checkpoint(path, identity)
 
 

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 from millstream.errors import MillstreamError
+from millstream.journal.durable import replace_text
 from millstream.plan.connectors import HasIdentities
 from millstream.plan.nodes import Source
 
@@ -18,7 +19,7 @@ FORMAT = 1
 def check_identities(sources: tuple[Source, ...], folder: Path) -> None:
     """An error if a source reads something else under an old name: its offsets would mean other records."""
     file = folder / "sources.json"
-    saved: dict[str, dict[str, str]] = json.loads(file.read_text())["sources"] if file.exists() else {}
+    saved = read(file) if file.exists() else {}
     now = dict(saved)
     for source in sources:
         if isinstance(source.options, HasIdentities):
@@ -28,9 +29,21 @@ def check_identities(sources: tuple[Source, ...], folder: Path) -> None:
                     raise made_anew(source, name)
             now[source.name] = {**known, **found}
     if now != saved:
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps({"format": FORMAT, "sources": now}, indent=2))
-        part.replace(file)
+        replace_text(file, json.dumps({"format": FORMAT, "sources": now}, indent=2))
+
+
+def read(file: Path) -> dict[str, dict[str, str]]:
+    text = file.read_text()
+    try:
+        found: dict[str, dict[str, str]] = json.loads(text)["sources"]
+    except (ValueError, KeyError, TypeError):
+        raise MillstreamError(
+            "MS-CHECKPOINT-005",
+            f"the checkpoint's file {file} is damaged.",
+            found=repr(text[:20]),
+            hint="delete it, if the sources were not deleted and made anew since the last run",
+        ) from None
+    return found
 
 
 def made_anew(source: Source, name: str) -> MillstreamError:

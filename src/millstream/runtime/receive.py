@@ -16,10 +16,18 @@ class Reception:
         self.failure: Exception | None = None
         self._ended = threading.Event()
         received = [source.options for source in sources if isinstance(source.options, ReceivedSource)]
-        receivers = [options.receiver() for options in received]
-        for receiver in receivers:
+        self._receivers = [options.receiver() for options in received]
+        self._threads: list[threading.Thread] = []
+
+    def copy(self) -> None:
+        """For a run that ends with what there is now."""
+        for receiver in self._receivers:
+            receiver.copy()
+
+    def start(self) -> None:
+        for receiver in self._receivers:
             receiver.prepare()
-        self._threads = [self._thread(receiver) for receiver in receivers]
+        self._threads = [self._thread(receiver) for receiver in self._receivers]
         for thread in self._threads:
             thread.start()
 

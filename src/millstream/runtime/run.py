@@ -101,6 +101,7 @@ class Run:
         spark = session.use(self._setting.spark, needed, parallelism, isinstance(mode, RealTime), jars)
         self._reception = Reception(self._plan.sources)
         if isinstance(mode, Batch):
+            self._reception.copy()
             self._life.move(State.RUNNING)
             self._batch(spark)
             self._life.move(State.FINISHED)
@@ -113,6 +114,8 @@ class Run:
         refuse_changed(Path(checkpoint.spark))
         stage(self._plan.sinks, checkpoint.folder)
         self._carriage = Carriage(self._loads(checkpoint.folder, target, lowered))
+        # When nothing is left that may be refused: a system keeps for the job what it does not fetch.
+        self._reception.start()
         self._query = queries.start(lowered, self._plan, mode, target, spark)
         self._carriage.start()
         self._life.move(State.RUNNING)

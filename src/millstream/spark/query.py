@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from millstream.plan.connectors import KeepsSecrets, StagedSink, TellsProgress
+from millstream.plan.connectors import KeepsSecrets, StagedSink, TellsProgress, staged_topic
 from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.plan.nodes import Sink
 from millstream.planner.stages import JobPlan
@@ -194,7 +194,7 @@ def sinks_json(sinks: tuple[Sink, ...], target: Target, lowered: Lowered, spark:
 
 def where(sink: Sink, target: Target) -> dict[str, str]:
     """A sink that the kernels do not know has a topic that stands in for it."""
-    staged = {"kind": "journal", "path": target.staged, "topic": sink.name}
+    staged = {"kind": "journal", "path": target.staged, "topic": staged_topic(sink.name)}
     return staged if isinstance(sink.options, StagedSink) else {}
 
 

@@ -6,7 +6,6 @@ table ─snapshot─▶ journal ◀─pgoutput─ slot        the slot moves on 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -60,14 +59,15 @@ class PostgresChanges:
         return 1
 
     def bound(self, job: str, checkpoint: str) -> PostgresChanges:
-        own = re.sub(r"\W", "_", f"{job}_{self.table}").lower()[:40]
-        # Two checkpoints of one job are two copies: each has a slot of its own.
-        place = hashlib.sha256(os.path.abspath(checkpoint).encode()).hexdigest()[:8]
+        own = re.sub(r"\W", "_", f"{job}_{self.table}", flags=re.ASCII).lower()[:40]
+        folder = Path(checkpoint).expanduser().resolve() / "received"
+        # Two checkpoints of one job are two copies, and names may be alike in what is left of them.
+        place = hashlib.sha256(f"{folder}/{self.table}".encode()).hexdigest()[:8]
         return replace(
             self,
             publication=self.publication or f"millstream_{own}",
             slot=self.slot or f"millstream_{own}_{place}",
-            folder=str(Path(checkpoint).expanduser().resolve() / "received"),
+            folder=str(folder),
         )
 
     @cached_property

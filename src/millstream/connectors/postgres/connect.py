@@ -20,11 +20,31 @@ def psycopg_module() -> Any:
     return psycopg
 
 
-def connect(address: str, *, autocommit: bool = False) -> psycopg.Connection[Any]:
+PATIENCE = {
+    "connect_timeout": "10",
+    "keepalives": "1",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "25000",
+}
+"""In libpq's words: a server that is silently gone is noticed after 25 seconds. What the address says goes before."""
+TOLD = {f"tcp_{name}": name for name in ("keepalives_idle", "keepalives_interval", "keepalives_count")}
+TOLD["tcp_user_timeout"] = "tcp_user_timeout"
+"""What the server is told, too, in its words: so that it does not keep locks and slots of a client who is gone."""
+
+
+def connect(address: str) -> psycopg.Connection[Any]:
     """With an empty address, libpq's own settings count: PGHOST, PGUSER, a password file …"""
     module = psycopg_module()
     try:
-        connection: psycopg.Connection[Any] = module.connect(address, autocommit=autocommit, connect_timeout=10)
+        settings = {**PATIENCE, **module.conninfo.conninfo_to_dict(address)}
+        connection: psycopg.Connection[Any] = module.connect(**settings)
+        connection.execute(
+            "SELECT " + ", ".join(f"set_config('{name}', %s, false)" for name in TOLD),
+            [settings[name] for name in TOLD.values()],
+        )
+        connection.commit()
     except module.OperationalError as error:
         raise unreachable(error) from error
     return connection

@@ -19,13 +19,13 @@ def check(connection: Any, known: Table, relation: Relation) -> None:
     """
     if same(known, relation):
         return
-    check_begun(known, {"key": list(known.key), "table": relation.id})
+    check_begun(known, relation.id, known.key)
     now = look_up(connection, known.name)
     there = {column.name: column for column in now.columns}
     lost = [column.name for column in known.columns if column.name not in there]
     types = {column.name: column.type for column in known.columns}
     other = [name for name, type_ in types.items() if name in there and there[name].type != type_]
-    check_begun(now, {"key": list(known.key), "table": known.number})
+    check_begun(now, known.number, known.key)
     if lost or other:
         raise altered(known, now, lost, other)
     new = [name for name in there if name not in types]
@@ -39,19 +39,19 @@ def same(known: Table, relation: Relation) -> bool:
     return keyed and dict(zip(relation.columns, relation.types, strict=True)) == columns
 
 
-def check_begun(table: Table, begun: dict[str, Any]) -> None:
+def check_begun(table: Table, number: int, key: tuple[str, ...]) -> None:
     """An error if it is not the table, or not the key, with which the job has begun."""
-    if begun["table"] != table.number:
+    if number != table.number:
         raise MillstreamError(
             "MS-POSTGRES-009",
             f'table "{table.name}" was dropped and made anew since the job began.',
             hint="begin anew with another checkpoint folder",
         )
-    if tuple(begun["key"]) != table.key:
+    if key != table.key:
         raise MillstreamError(
             "MS-POSTGRES-008",
             f'table "{table.name}" has another key, {", ".join(table.key)}, since the job began.',
-            found=f"the job: {', '.join(begun['key'])}",
+            found=f"the job: {', '.join(key)}",
             hint="undo it, or begin anew with another checkpoint folder",
         )
 

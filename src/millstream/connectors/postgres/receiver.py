@@ -10,12 +10,13 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
-from millstream.connectors.postgres import drift, pgoutput
+from millstream.connectors.postgres import drift, pgoutput, slot
+from millstream.connectors.postgres.begun import Begun, Notes, Snapshot
 from millstream.connectors.postgres.connect import connect, psycopg_module, split, unreachable
 from millstream.connectors.postgres.pgoutput import Begin, Changed, Commit, Relation, Truncated, Unchanged
 from millstream.connectors.postgres.slot import Slot
@@ -29,34 +30,20 @@ EVERY = 0.1
 """Seconds between two looks for changes."""
 CHECKED_EVERY = 10
 """So many looks lie between two at the publication and the slot."""
+SLACK = 1 << 20
+"""So many bytes of log that hold nothing of the table may be left with the slot."""
 PLACE = "lsn"
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """Which transactions a snapshot holds, in Postgres' own words: `xmin:xmax:running,…`."""
-
-    text: str
-
-    def holds(self, xid: int) -> bool:
-        _, high, running = self.text.split(":")
-        ids = {int(part) % 2**32 for part in running.split(",") if part}
-        return xid not in ids and before(xid, int(high))
-
-
-def before(xid: int, other: int) -> bool:
-    """Transactions are numbered round a circle."""
-    return 0 < (other - xid) % 2**32 < 2**31
-
-
 class PostgresReceiver:
-    def __init__(self, table: Table, address: str, folder: Path, publication: str, slot: str) -> None:
+    def __init__(self, table: Table, address: str, folder: Path, publication: str, slot_name: str) -> None:
         self._table = table
         self._address = address
         self._folder = folder
-        self._slot = Slot(table, publication, slot)
+        self._slot = Slot(table, publication, slot_name)
         self._relation: Relation | None = None
-        self._snapshot = Snapshot("0:0:")
+        self._notes = Notes(folder, table)
+        self._snapshot = Snapshot("0:0:", 0)
         self._known = False
         """Whether the snapshot holds the transaction that is being read."""
         self._at = 0
@@ -65,36 +52,46 @@ class PostgresReceiver:
         """Where in the log: of the commit, and the number of the change."""
         self._done = (0, -1)
         """Of the last change that the journal holds."""
+        self._moved = 0
+        """Up to where the slot has moved on."""
         if not (folder / table.name).exists():
             create(folder, table.name, 1)
 
-    @property
-    def _begun(self) -> Path:
-        return self._folder / f"{self._table.name}.json"
-
     # --- the life of a reception
+
+    def copy(self) -> None:
+        """The snapshot alone, without a slot, unless there is one that brings it up to now."""
+        begun = self._notes.begun()
+        if begun is not None and begun.snapshot is not None:
+            self.prepare()
+            return
+        with self._connected() as connection:
+            self._empty()
+            self._copy(connection)
 
     def prepare(self) -> None:
         """The snapshot, if there is none yet, and all changes up to now: before the job reads the journal."""
         with self._connected() as connection:
-            if not self._begun.exists():
-                self._begin(connection)
-            begun = json.loads(self._begun.read_text())
-            drift.check_begun(self._table, begun)
-            self._snapshot = Snapshot(begun["snapshot"])
+            begun = self._notes.begun()
+            if begun is None or begun.snapshot is None:
+                self._begin(connection, begun)
+            else:
+                self._slot = replace(self._slot, name=begun.slot)
+                drift.check_begun(self._table, begun.table, begun.key)
+                self._snapshot = begun.snapshot
             self._done = self._last()
-            self._slot.check(connection)
+            self._moved = self._slot.check(connection, self._notes.acknowledged)
             with producer(self._folder, self._table.name) as out:
-                self._drain(connection, out)
+                self._drain(connection, out, Event())
 
     def receive(self, ended: Event) -> None:
         with self._connected() as connection, producer(self._folder, self._table.name) as out:
             looks = 0
             while not ended.wait(EVERY):
-                self._drain(connection, out)
+                self._drain(connection, out, ended)
                 looks += 1
                 if looks % CHECKED_EVERY == 0:
-                    self._slot.check(connection)
+                    self._slot.check(connection, self._notes.acknowledged)
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -114,56 +111,78 @@ class PostgresReceiver:
 
     # --- the snapshot
 
-    def _begin(self, connection: Any) -> None:
+    def _begin(self, connection: Any, before: Begun | None) -> None:
         """From the start, also after a crash within a snapshot: nobody has read what it left."""
-        self._slot.drop(connection)
+        if before is not None:
+            replace(self._slot, name=before.slot).drop(connection)
+        self._slot.require_free(connection)
+        self._empty()
+        self._notes.begin(self._slot.name)
+        self._notes.acknowledge(self._slot.create(connection))
+        self._snapshot = self._copy(connection)
+        self._notes.begin(self._slot.name, self._snapshot)
+
+    def _empty(self) -> None:
         shutil.rmtree(self._folder / self._table.name)
         create(self._folder, self._table.name, 1)
-        self._slot.create(connection)
-        snapshot = self._copy(connection)
-        part = self._begun.with_suffix(".part")
-        known = {"key": list(self._table.key), "table": self._table.number}
-        about = {"slot": self._slot.name, "snapshot": snapshot, **known}
-        part.write_text(json.dumps(about))
-        part.rename(self._begun)
 
-    def _copy(self, connection: Any) -> str:
+    def _copy(self, connection: Any) -> Snapshot:
         names = [column.name for column in self._table.columns]
         columns = ", ".join(f"{quoted(name)}::text" for name in names)
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             text, at = connection.execute("SELECT pg_current_snapshot()::text, now()").fetchone()
+            end = slot.written(connection)
             with connection.cursor("millstream_snapshot") as rows, producer(self._folder, self._table.name) as out:
                 rows.execute(f"SELECT {columns} FROM {self._table.qualified}")
                 for number, values in enumerate(rows):
                     row = self._table.row(names, values)
                     place = [(PLACE, f"0:{number}")]
                     out.send(json.dumps(row), key=self._table.key_of(row), headers=place, timestamp=at)
-        return str(text)
+        return Snapshot(str(text), end)
 
     # --- changes
 
-    def _drain(self, connection: Any, out: Producer) -> None:
-        """All that there is now. Changes are appended as they come: a transaction need not fit into memory."""
-        end = 1
-        while end > 0:
-            end = 0
-            for data in self._slot.peek(connection):
-                message = pgoutput.read(data)
-                if isinstance(message, Commit):
-                    end = message.end
-                elif message is not None:
-                    self._take(connection, message, out)
+    def _drain(self, connection: Any, out: Producer, ended: Event) -> None:
+        """All that there is now, and nothing that comes meanwhile: that might have no end."""
+        target = self._slot.durable(connection)
+        if target <= self._moved:
+            return
+        more = True
+        while more and not ended.is_set():
+            count, end = self._look(connection, out, target)
+            more = count >= slot.AT_ONCE
+            if not more and (count > 0 or target > self._moved + SLACK):
+                end = max(end, target)
             if end > 0:
-                out.flush()
-                self._slot.advance(connection, end)
+                self._acknowledge(connection, out, end)
+
+    def _look(self, connection: Any, out: Producer, target: int) -> tuple[int, int]:
+        """Changes are appended as they come: a transaction need not fit into memory."""
+        count = end = 0
+        for data in self._slot.peek(connection, target):
+            count += 1
+            message = pgoutput.read(data)
+            if isinstance(message, Commit):
+                end = message.end
+            elif message is not None:
+                self._take(connection, message, out)
+        return count, end
+
+    def _acknowledge(self, connection: Any, out: Producer, end: int) -> None:
+        """When the journal has all changes up to there for good, and nobody else has taken some of them."""
+        out.flush()
+        self._slot.check(connection, self._notes.acknowledged)
+        self._notes.acknowledge(end)
+        self._slot.advance(connection, end)
+        self._moved = end
 
     def _take(self, connection: Any, message: pgoutput.Message, out: Producer) -> None:
         match message:
             case Begin():
                 self._place = (message.place, 0)
                 self._at = message.at
-                self._known = self._snapshot.holds(message.xid)
+                self._known = self._snapshot.holds(message.xid, message.place)
             case Relation():
                 if (message.schema, message.name) == split(self._table.name):
                     drift.check(connection, self._table, message)

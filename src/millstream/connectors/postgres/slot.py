@@ -26,8 +26,8 @@ class Slot:
     publication: str
     name: str
 
-    def create(self, connection: Any) -> None:
-        """First the slot, then the snapshot: no change can fall between the two."""
+    def create(self, connection: Any) -> int:
+        """First the slot, then the snapshot: no change can fall between the two. Where it stands in the log."""
         there = connection.execute("SELECT 1 FROM pg_publication WHERE pubname = %s", [self.publication]).fetchone()
         holds = connection.execute(HOLDS, [self.publication, *split(self.table.name)]).fetchone()
         connection.commit()
@@ -41,6 +41,19 @@ class Slot:
         if not whole:
             self._allowed(connection, f"ALTER PUBLICATION {quoted(self.publication)} SET ({ALL})")
         self._allowed(connection, f"SELECT pg_create_logical_replication_slot('{self.name}', 'pgoutput')")
+        found = self._found(connection)
+        assert found is not None
+        return found.place
+
+    def require_free(self, connection: Any) -> None:
+        """An error if there is such a slot: who has it would miss what is received by another."""
+        if self._found(connection) is not None:
+            raise MillstreamError(
+                "MS-POSTGRES-010",
+                f'the replication slot "{self.name}" for table "{self.table.name}" is there already.',
+                hint="it may be of another table or job, or of this job in a folder that was moved; if it was deleted, "
+                f"drop the slot: SELECT pg_drop_replication_slot('{self.name}');",
+            )
 
     def _allowed(self, connection: Any, sql: str) -> None:
         module = psycopg_module()
@@ -70,17 +83,25 @@ class Slot:
             case _:
                 return "ALTER SYSTEM SET max_replication_slots = …; and restart the server, or drop slots nobody needs"
 
-    def check(self, connection: Any) -> None:
-        """An error if the slot no longer has all changes, or the publication no longer the table."""
-        state = "SELECT wal_status FROM pg_replication_slots WHERE slot_name = %s"
-        found = connection.execute(state, [self.name]).fetchone()
+    def check(self, connection: Any, acknowledged: int) -> int:
+        """Where it stands; an error if it no longer has all changes, or the publication no longer the table."""
+        found = self._found(connection)
         holds = connection.execute(HOLDS, [self.publication, *split(self.table.name)]).fetchone()
         connection.commit()
-        if found is None or found[0] == "lost":
+        if found is None or found.lost:
             raise MillstreamError(
                 "MS-POSTGRES-007",
                 f'the replication slot "{self.name}" of table "{self.table.name}" is gone, and changes with it.',
                 hint="begin anew with another checkpoint folder",
+            )
+        if found.place > acknowledged:
+            raise MillstreamError(
+                "MS-POSTGRES-007",
+                f'somebody else has moved the replication slot "{self.name}" of table "{self.table.name}" on, and '
+                "changes are missing.",
+                found=f"the slot: {lsn(found.place)}; the job: {lsn(acknowledged)}",
+                hint="begin anew with another checkpoint folder: one that was copied, or brought back from a copy, "
+                "cannot go on",
             )
         if holds is None:
             raise MillstreamError(
@@ -88,6 +109,13 @@ class Slot:
                 f'table "{self.table.name}" was dropped, or is no longer in publication "{self.publication}".',
                 hint="begin anew with another checkpoint folder: changes since then may be missing",
             )
+        return found.place
+
+    def _found(self, connection: Any) -> Found | None:
+        state = "SELECT wal_status, confirmed_flush_lsn - '0/0'::pg_lsn FROM pg_replication_slots WHERE slot_name = %s"
+        row = connection.execute(state, [self.name]).fetchone()
+        connection.commit()
+        return Found(lost=row[0] == "lost", place=int(row[1] or 0)) if row else None
 
     def drop(self, connection: Any) -> None:
         connection.execute(
@@ -95,12 +123,18 @@ class Slot:
         )
         connection.commit()
 
-    def peek(self, connection: Any) -> Iterator[bytes]:
+    def durable(self, connection: Any) -> int:
+        """Up to where the log can be read now."""
+        place = position(connection, "flush")
+        connection.commit()
+        return place
+
+    def peek(self, connection: Any, upto: int) -> Iterator[bytes]:
         """Messages from where the slot stands; read as they are asked for, so that none need fit into memory."""
-        query = "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, 'proto_version', '1', "
+        query = "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, %s::pg_lsn, %s, 'proto_version', '1', "
         query += "'publication_names', %s)"
         with connection.transaction(), connection.cursor("millstream_changes") as rows:
-            rows.execute(query, [self.name, AT_ONCE, quoted(self.publication)])
+            rows.execute(query, [self.name, lsn(upto), AT_ONCE, quoted(self.publication)])
             for row in rows:
                 yield row[0]
 
@@ -109,5 +143,25 @@ class Slot:
         connection.commit()
 
 
-def lsn(position: int) -> str:
-    return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"
+@dataclass(frozen=True)
+class Found:
+    """A slot as the server has it. `lost`: the log that it needs was thrown away."""
+
+    lost: bool
+    place: int
+
+
+def written(connection: Any) -> int:
+    """A place in the log behind all that can be seen now."""
+    return position(connection, "insert")
+
+
+def position(connection: Any, which: str) -> int:
+    """A server that follows another one writes no log of its own."""
+    here = f"CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_{which}_lsn() END"
+    (found,) = connection.execute(f"SELECT {here} - '0/0'::pg_lsn").fetchone()
+    return int(found)
+
+
+def lsn(place: int) -> str:
+    return f"{place >> 32:X}/{place & 0xFFFFFFFF:X}"

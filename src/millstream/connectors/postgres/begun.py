@@ -1,0 +1,82 @@
+"""What is known of a reception, beside its journal: as FORMAT.md says.
+
+<checkpoint>/received/<table>.json           its slot, its table and key, its snapshot when that is whole
+<checkpoint>/received/<table>.acknowledged   how far in the database's log the slot was told to go
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from millstream.connectors.postgres.table import Table
+from millstream.errors import MillstreamError
+from millstream.journal.durable import replace_text
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Which transactions a snapshot holds, in Postgres' own words: `xmin:xmax:running,…`.
+
+    `end`: a place in the log behind all of them. Transactions are numbered round a circle, places are not.
+    """
+
+    text: str
+    end: int
+
+    def holds(self, xid: int, place: int) -> bool:
+        _, high, running = self.text.split(":")
+        ids = {int(part) % 2**32 for part in running.split(",") if part}
+        return place < self.end and xid not in ids and before(xid, int(high))
+
+
+def before(xid: int, other: int) -> bool:
+    return 0 < (other - xid) % 2**32 < 2**31
+
+
+@dataclass(frozen=True)
+class Begun:
+    slot: str
+    table: int
+    key: tuple[str, ...]
+    snapshot: Snapshot | None = None
+    """None as long as it is not whole."""
+
+
+class Notes:
+    """The files of one table."""
+
+    def __init__(self, folder: Path, table: Table) -> None:
+        self._table = table
+        self._file = folder / f"{table.name}.json"
+        self._place = folder / f"{table.name}.acknowledged"
+
+    def begun(self) -> Begun | None:
+        return self._parsed(json.loads(self._file.read_text())) if self._file.exists() else None
+
+    def _parsed(self, saved: dict[str, Any]) -> Begun:
+        if saved.get("format") != FORMAT:
+            raise MillstreamError(
+                "MS-CHECKPOINT-004",
+                f'what was received of table "{self._table.name}" has format {saved.get("format", 0)}, not {FORMAT}.',
+                hint="begin anew with another checkpoint folder",
+            )
+        snapshot = Snapshot(**saved["snapshot"]) if saved["snapshot"] is not None else None
+        return Begun(saved["slot"], saved["table"], tuple(saved["key"]), snapshot)
+
+    def begin(self, slot: str, snapshot: Snapshot | None = None) -> Begun:
+        begun = Begun(slot, self._table.number, self._table.key, snapshot)
+        replace_text(self._file, json.dumps({"format": FORMAT, **asdict(begun)}))
+        return begun
+
+    @property
+    def acknowledged(self) -> int:
+        return int(self._place.read_text())
+
+    def acknowledge(self, place: int) -> None:
+        """Before the slot is told: what it was told and is not said here, somebody else has told it."""
+        replace_text(self._place, str(place))

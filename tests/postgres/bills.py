@@ -1,0 +1,71 @@
+"""Bills that change, a job that follows them into other tables, and whether it is in step.
+
+`bills.py ADDRESS FOLDER MODE`: the job as a process of its own, to be killed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import psycopg
+
+import millstream as ms
+from millstream import postgres
+from millstream.spark import session
+from millstream.testing.faults import MANAGER
+
+TABLES = """
+CREATE TABLE bills (id INT PRIMARY KEY, customer INT, price INT);
+CREATE TABLE seen (op TEXT, id INT, price INT);
+CREATE TABLE totals (customer INT PRIMARY KEY, total BIGINT);
+CREATE TABLE one (bills BIGINT, total BIGINT);
+"""
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
+"""Such a process does not live long enough for the JVM's slow compiler to pay off."""
+
+
+def create(address: str) -> None:
+    with psycopg.connect(address) as connection:
+        connection.execute(TABLES)
+
+
+def bills_job(address: str, folder: Path) -> ms.Job:
+    """Every change as it comes, what each customer pays, and all of it in one row."""
+    job = ms.Job("bills", checkpoint=str(folder / "checkpoint"), parallelism=1)
+    bills = job.table(postgres.changes("bills", address=address))
+    bills.select("id", "price").changes().to(postgres.sink("seen", address=address))
+    bills.group_by("customer").agg(total="sum(price)").to(postgres.sink("totals", address=address))
+    bills.agg(bills="count(*)", total="sum(price)").to(postgres.sink("one", address=address))
+    return job
+
+
+def change(address: str, number: int) -> None:
+    with psycopg.connect(address) as connection:
+        first = number * 100
+        connection.execute(
+            "INSERT INTO bills SELECT n, mod(n, 7), n FROM generate_series(%s::int, %s::int) n", [first, first + 99]
+        )
+        connection.execute("UPDATE bills SET price = price + 1 WHERE id % 3 = 0")
+        connection.execute("DELETE FROM bills WHERE mod(id, 10) = %s", [number % 10])
+
+
+def in_step(address: str) -> bool:
+    """Whether all that was written is what the table says: sums by key, and the changes one by one."""
+    with psycopg.connect(address) as connection:
+        totals = connection.execute("SELECT customer, sum(price) FROM bills GROUP BY 1 ORDER BY 1").fetchall()
+        kept = connection.execute("SELECT customer, total FROM totals ORDER BY 1").fetchall()
+        rows = connection.execute("SELECT id, price, 1 FROM bills ORDER BY 1, 2").fetchall()
+        weight = "sum(CASE op WHEN 'insert' THEN 1 ELSE -1 END)"
+        seen = f"SELECT id, price, {weight} FROM seen GROUP BY 1, 2 HAVING {weight} <> 0 ORDER BY 1, 2"
+        return totals == kept and rows == connection.execute(seen).fetchall()
+
+
+def main(address: str, folder: str, mode: str) -> None:
+    spark = session.make(8, 2, {**MANAGER, **QUICK})
+    modes = {"real-time": ms.real_time("300 ms"), "micro-batch": ms.micro_batch("0 seconds")}
+    bills_job(address, Path(folder)).run(modes[mode], spark=spark)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,233 @@
+"""A slot is of one table of one checkpoint, and moves on: no change is lost with it, and no log is kept for nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import millstream as ms
+from millstream import journal, postgres
+from millstream.connectors.postgres.receiver import PostgresReceiver
+from millstream.connectors.postgres.slot import Slot
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.server
+Sql = "psycopg.Connection[Any]"
+
+
+def receiver(folder: Path, address: str, table: str = "people", job: str = "copy", **given: Any) -> PostgresReceiver:
+    return postgres.changes(table, address=address, **given).bound(job, str(folder)).receiver()
+
+
+def ids(folder: Path, table: str = "people") -> list[int]:
+    return [json.loads(record.key or b"")["id"] for record in journal.read(folder / "received", table)]
+
+
+def made(sql: Sql, *tables: str) -> None:
+    for table in tables:
+        sql.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, name TEXT)")
+
+
+def write(sql: Sql, *numbers: int, table: str = "people") -> None:
+    for number in numbers:
+        sql.execute(f"INSERT INTO {table} VALUES (%s)", [number])
+
+
+def position(sql: Sql) -> int:
+    (found,) = sql.execute("SELECT confirmed_flush_lsn - '0/0'::pg_lsn FROM pg_replication_slots").fetchone()
+    return int(found)
+
+
+def now(sql: Sql) -> int:
+    (found,) = sql.execute("SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn").fetchone()
+    return int(found)
+
+
+@pytest.mark.parametrize(
+    ("job", "tables"),
+    [
+        ("inventory_replication_job_of_the_company", ("inventory_items", "inventory_items_history")),
+        ("copy", ("sales.orders", "sales_orders")),
+        ("copy", ("people", '"People"')),
+        ("übersicht", ("people", "pets")),
+    ],
+    ids=["long", "schema", "case", "letters"],
+)
+def test_each_table_has_a_slot_of_its_own(
+    job: str, tables: tuple[str, str], sql: Sql, address: str, tmp_path: Path
+) -> None:
+    sql.execute("CREATE SCHEMA sales")
+    try:
+        made(sql, *tables)
+        for _ in range(2):
+            for table in tables:
+                receiver(tmp_path, address, table.strip('"'), job).prepare()
+            for table in tables:
+                write(sql, len(ids(tmp_path, table.strip('"'))), table=table)
+        for table in tables:
+            receiver(tmp_path, address, table.strip('"'), job).prepare()
+            assert ids(tmp_path, table.strip('"')) == [0, 1]
+    finally:
+        sql.execute("DROP SCHEMA sales CASCADE")
+
+
+def test_a_slot_that_two_tables_are_told_to_share(sql: Sql, address: str, tmp_path: Path) -> None:
+    made(sql, "people", "pets")
+    receiver(tmp_path, address, "people", slot="mine").prepare()
+    with pytest.raises(ms.MillstreamError) as error:
+        receiver(tmp_path, address, "pets", slot="mine").prepare()
+    assert error.value.code == "MS-POSTGRES-010"
+    assert error.value.hint is not None
+    assert "pg_drop_replication_slot('mine')" in error.value.hint
+    write(sql, 1)
+    receiver(tmp_path, address, "people", slot="mine").prepare()
+    assert ids(tmp_path) == [1]
+
+
+def test_a_checkpoint_that_is_moved(sql: Sql, address: str, tmp_path: Path) -> None:
+    """Its slot moves along; and a new checkpoint in the old place does not take it."""
+    made(sql, "people")
+    old, new = tmp_path / "old", tmp_path / "new"
+    receiver(old, address).prepare()
+    write(sql, 1)
+    old.rename(new)
+    receiver(new, address).prepare()
+    write(sql, 2)
+    with pytest.raises(ms.MillstreamError) as error:
+        receiver(old, address).prepare()
+    assert error.value.code == "MS-POSTGRES-010"
+    receiver(new, address).prepare()
+    assert ids(new) == [1, 2]
+
+
+def test_two_copies_of_a_checkpoint(sql: Sql, address: str, tmp_path: Path) -> None:
+    """What one has received, the other would miss: also when it was brought back from a backup."""
+    made(sql, "people")
+    receiver(tmp_path / "one", address).prepare()
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    write(sql, 1)
+    receiver(tmp_path / "one", address).prepare()
+    write(sql, 2)
+    with pytest.raises(ms.MillstreamError) as error:
+        receiver(tmp_path / "two", address).prepare()
+    assert error.value.code == "MS-POSTGRES-007"
+    assert ids(tmp_path / "two") == []
+    receiver(tmp_path / "one", address).prepare()
+    assert ids(tmp_path / "one") == [1, 2]
+
+
+def test_a_table_that_is_written_to_all_the_time(
+    sql: Sql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that there was at the start is received; what comes meanwhile is left for the next look."""
+    made(sql, "people")
+    receiver(tmp_path, address).prepare()
+    write(sql, 1, 2)
+    original, written = Slot.advance, [1, 2]
+
+    def and_write(self: Slot, connection: Any, end: int) -> None:
+        original(self, connection, end)
+        written.append(written[-1] + 1)
+        assert len(written) < 20, "there is no end of it"
+        write(sql, written[-1])
+
+    monkeypatch.setattr(Slot, "advance", and_write)
+    receiver(tmp_path, address).prepare()
+    assert ids(tmp_path) == [1, 2]
+    receiver(tmp_path, address).prepare()
+    assert ids(tmp_path) == written[:-1]
+
+
+def test_a_reception_that_is_ended_while_there_is_more(
+    sql: Sql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(sql, "people")
+    one = receiver(tmp_path, address)
+    one.prepare()
+    write(sql, *range(10))
+    monkeypatch.setattr("millstream.connectors.postgres.slot.AT_ONCE", 1)
+    original, ended = Slot.advance, Event()
+
+    def and_end(self: Slot, connection: Any, end: int) -> None:
+        original(self, connection, end)
+        ended.set()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Slot, "advance", and_end)
+        one.receive(ended)
+    assert ids(tmp_path) == [0]
+    receiver(tmp_path, address).prepare()
+    assert ids(tmp_path) == list(range(10))
+
+
+def test_a_quiet_table_in_a_busy_database(sql: Sql, address: str, tmp_path: Path) -> None:
+    """The slot goes along with what others write, and loses nothing of its own."""
+    made(sql, "people", "busy")
+    receiver(tmp_path, address).prepare()
+    sql.execute("INSERT INTO busy SELECT n, repeat('x', 100) FROM generate_series(1, 20000) n")
+    written = now(sql)
+    receiver(tmp_path, address).prepare()
+    assert position(sql) >= written
+    write(sql, 1)
+    receiver(tmp_path, address).prepare()
+    assert ids(tmp_path) == [1]
+
+
+def test_a_transaction_that_is_open_while_the_slot_moves_on(sql: Sql, address: str, tmp_path: Path) -> None:
+    import psycopg
+
+    made(sql, "people", "busy")
+    receiver(tmp_path, address).prepare()
+    with psycopg.connect(address) as other:
+        write(other, 1)
+        sql.execute("INSERT INTO busy SELECT n, repeat('x', 100) FROM generate_series(1, 20000) n")
+        receiver(tmp_path, address).prepare()
+    receiver(tmp_path, address).prepare()
+    assert ids(tmp_path) == [1]
+
+
+def copied(address: str, folder: Path, mode: Any, spark: SparkSession) -> list[int]:
+    """What a job that copies the table has written by the end of a run."""
+    path = folder / "journal"
+    if not path.exists():
+        journal.create(path, "out", 1)
+    job = ms.Job("copy", checkpoint=str(folder / "checkpoint"), parallelism=1)
+    people = job.table(postgres.changes("people", address=address))
+    people.to(journal.sink("out", path=str(path)))
+    job.run(mode, spark=spark)
+    return [json.loads(record.key or b"")["id"] for record in journal.read(path, "out")]
+
+
+def slots(sql: Sql) -> int:
+    (found,) = sql.execute("SELECT count(*) FROM pg_replication_slots").fetchone()
+    return int(found)
+
+
+def test_a_batch_leaves_no_slot(sql: Sql, address: str, tmp_path: Path, spark: SparkSession) -> None:
+    """A stream may follow it in the same folder; a batch that follows a stream is of the table as it is then."""
+    made(sql, "people")
+    write(sql, 1)
+    assert copied(address, tmp_path, ms.batch(), spark) == [1]
+    assert slots(sql) == 0
+    write(sql, 2)
+    assert sorted(copied(address, tmp_path, ms.available_now(), spark)) == [1, 1, 2]
+    assert slots(sql) == 1
+    write(sql, 3)
+    assert sorted(copied(address, tmp_path, ms.batch(), spark)) == [1, 1, 1, 2, 2, 3]
+
+
+def test_a_job_that_is_refused_leaves_no_slot(sql: Sql, address: str, tmp_path: Path, spark: SparkSession) -> None:
+    made(sql, "people")
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "letters.txt").write_text("of somebody else")
+    with pytest.raises(ms.MillstreamError) as error:
+        copied(address, tmp_path, ms.available_now(), spark)
+    assert error.value.code == "MS-CHECKPOINT-001"
+    assert slots(sql) == 0
