@@ -2,7 +2,10 @@ package millstream.sink;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import millstream.journal.Disk;
+import millstream.journal.Locks;
 
 /** What a checkpoint says: which query it is of, and the last epoch that was committed. */
 final class Commits {
@@ -12,6 +15,16 @@ final class Commits {
   Commits(String checkpoint) {
     disk = Disk.of(checkpoint);
     folder = Disk.plain(checkpoint);
+  }
+
+  /** Refuses if another run goes on from this checkpoint, for as long as {@code locks} is open. Only local disks have locks. */
+  void claim(Locks locks) throws IOException {
+    if (disk.isLocal()) {
+      Path own = Files.createDirectories(Path.of(folder)).toRealPath();
+      if (!locks.take(own.resolve("lock"))) {
+        throw SinkException.checkpointInUse(own.toString());
+      }
+    }
   }
 
   /** -1 if no epoch was committed yet. */

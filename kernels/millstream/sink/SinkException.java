@@ -34,6 +34,10 @@ public final class SinkException extends RuntimeException {
         "MS-SINK-006: sink \"" + sink + "\": another run of this job is writing to " + place + ".", null);
   }
 
+  static SinkException checkpointInUse(String folder) {
+    return new SinkException("MS-CHECKPOINT-005: another run of this job goes on from the checkpoint " + folder + ".", null);
+  }
+
   static SinkException publishFailed(Throwable cause) {
     return new SinkException("MS-SINK-005: a committed epoch could not be published: " + cause.getMessage(), cause);
   }

@@ -1,0 +1,51 @@
+"""Two runs of one job: the second is refused, and where it cannot be, the first is fenced off."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from broker import Topics
+from count_job import MODES, count_job
+from test_kafka_kill import Sender, finish, process
+
+import millstream as ms
+from crash.process import Process, committed, until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def folder(topics: Topics, tmp_path: Path) -> Path:
+    for topic in ("in", "every", "counts"):
+        topics.create(topic, 2)
+    return tmp_path
+
+
+def advanced(folder: Path, job: Process, epochs: int = 2) -> None:
+    before = committed(folder / "checkpoint")
+    until(lambda: committed(folder / "checkpoint") >= before + epochs, job)
+
+
+def test_a_second_run_is_refused_and_takes_nothing_away(topics: Topics, folder: Path, spark: SparkSession) -> None:
+    """As in a deployment that starts the new process before the old one has ended."""
+    with Sender(topics, seed=3) as sender:
+        first = process(topics, folder, "real-time")
+        try:
+            advanced(folder, first)
+            for _ in range(3):
+                second = count_job(topics.servers, topics.prefix, str(folder / "checkpoint"), "15 minutes")
+                with pytest.raises(ms.MillstreamError) as caught:
+                    second.run(MODES["real-time"], spark=spark)
+                assert caught.value.code == "MS-CHECKPOINT-005"
+            advanced(folder, first)
+        finally:
+            first.kill()
+        sender.finish()
+        finish(topics, folder, MODES["real-time"], sender.sent, spark)
