@@ -171,6 +171,7 @@ class Run:
                 if beside is not None and beside.failure is not None:
                     raise beside.failure
             if not ended:
+                self._query.check()
                 return False
             self._close()
         except Exception as error:
@@ -224,7 +225,7 @@ class Run:
             self._failed(error)
 
     def wait(self) -> None:
-        """Until the input ends, the job fails, or the user interrupts."""
+        """Until the input ends, the job fails, or somebody tells it to stop: by Ctrl-C, or as `docker stop` does."""
         with interrupts() as interrupted:
             while not interrupted.is_set() and not self.poll(0.2):
                 pass
@@ -235,9 +236,13 @@ class Run:
         if self._life.over:
             return
         self._life.move(State.STOPPING)
-        if self._query is not None:
-            self._query.stop()
-        self._close()
+        try:
+            if self._query is not None:
+                self._query.stop()
+            self._close()
+        except Exception as error:
+            self._life.move(State.FAILED)
+            raise explained(self.job, error, self._plan) from error
         self._life.move(State.STOPPED)
 
 

@@ -41,14 +41,21 @@ class Target:
 class Query:
     """A started query. `close` stops it, publishes what is committed and gives the sinks' locks back."""
 
-    def __init__(self, query: StreamingQuery, clock: Any, spark: SparkSession, opened: ExitStack) -> None:
+    def __init__(
+        self, query: StreamingQuery, publisher: Any, clock: Any, spark: SparkSession, opened: ExitStack
+    ) -> None:
         self.query = query
+        self._publisher = publisher
         self._clock = clock
         self._spark = spark
         self._opened = opened
 
     def stop(self) -> None:
         self.query.stop()
+
+    def check(self) -> None:
+        """Raises what went wrong beside the query."""
+        self._publisher.check()
 
     def skipped(self, source: str) -> int:
         jvm: Any = self._spark._jvm
@@ -88,14 +95,14 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         opened.callback(publisher.close)
         if isinstance(mode, MicroBatch) and mode.clock is not None:
             query = clocked(lowered, listed, mode.clock, target, spark)
-            return Query(query, None, spark, opened.pop_all())
+            return Query(query, publisher, None, spark, opened.pop_all())
         clock = clock_of(lowered, mode, target, spark)
         if clock is not None:
             opened.callback(clock.close)
         query = writer(lowered, plan, mode, target, listed).start()
         opened.callback(query.stop)
         tell_readers(plan, target, query, spark, opened)
-        return Query(query, clock, spark, opened.pop_all())
+        return Query(query, publisher, clock, spark, opened.pop_all())
 
 
 def listen(listener: Any, spark: SparkSession, opened: ExitStack) -> None:
