@@ -1,4 +1,4 @@
-"""Two runs of one job: the second is refused, and where it cannot be, the first is fenced off."""
+"""Jobs as processes: told to stop, started twice, and thought to be dead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from count_job import MODES, count_job
 from test_kafka_kill import Sender, finish, process
 
 import millstream as ms
-from crash.process import Process, committed, until
+from crash.process import PATIENCE, Process, committed, until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,6 +31,20 @@ def folder(topics: Topics, tmp_path: Path) -> Path:
 def advanced(folder: Path, job: Process, epochs: int = 2) -> None:
     before = committed(folder / "checkpoint")
     until(lambda: committed(folder / "checkpoint") >= before + epochs, job)
+
+
+def test_told_to_stop_it_leaves_nothing_open(topics: Topics, folder: Path) -> None:
+    """By SIGTERM, as `docker stop` does: what was open would hold up readers of committed rows."""
+    job = process(topics, folder, "one-epoch")
+    try:
+        topics.send(topics.name("in"), *({"k": "a", "n": n} for n in range(10)))
+        until(lambda: len(topics.read(topics.name("every"), "read_uncommitted")) == 10, job)
+        assert not topics.settled(topics.name("every"))
+        os.kill(job.process.pid, signal.SIGTERM)
+        assert job.process.wait(PATIENCE) == 0
+        assert all(topics.settled(topics.name(name)) for name in ("every", "counts"))
+    finally:
+        job.kill()
 
 
 def test_a_second_run_is_refused_and_takes_nothing_away(topics: Topics, folder: Path, spark: SparkSession) -> None:

@@ -10,7 +10,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import millstream.sink.SinkSpec;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.ListTransactionsOptions;
 import org.apache.kafka.clients.admin.TransactionDescription;
 import org.apache.kafka.clients.admin.TransactionListing;
 import org.apache.kafka.clients.admin.TransactionState;
@@ -95,12 +94,11 @@ final class Transactions implements AutoCloseable {
     }
   }
 
-  /** Aborts what is open under this sink's ids, and fences whoever still writes under them. */
+  /** Aborts what is open under this sink's ids, and fences whoever holds one: he may be about to open another. */
   void abortOpen() throws IOException {
     try {
-      ListTransactionsOptions running = new ListTransactionsOptions().filterStates(EnumSet.of(TransactionState.ONGOING));
       List<String> ids = new ArrayList<>();
-      for (TransactionListing listed : admin.listTransactions(running).all().get()) {
+      for (TransactionListing listed : admin.listTransactions().all().get()) {
         if (listed.transactionalId().startsWith(KafkaSink.prefix(spec))) {
           ids.add(listed.transactionalId());
         }
