@@ -16,6 +16,7 @@ TRANSIENT = {
     "MS-RUN-005",
     "MS-SINK-005",
     "MS-JOURNAL-009",
+    "MS-AVRO-003",
     "MS-POSTGRES-001",
     "MS-DELTA-001",
     "MS-KAFKA-003",
@@ -23,7 +24,7 @@ TRANSIENT = {
     "MS-PROCESS-105",
 }
 """Spark failed for a reason of its own, a disk is full (so does the journal say), a committed epoch could not be
-published, a database, a table's storage or Kafka does not answer, a Python process was killed."""
+published, a database, a table's storage, Kafka or its registry does not answer, a Python process was killed."""
 HINTS = {
     "MS-CHECKPOINT-005": "stop the other run first: a process that hangs holds its checkpoint until it has ended",
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
