@@ -11,6 +11,7 @@ from servers.kafka import PASSWORD, USER, Kafka
 
 import millstream as ms
 from millstream import kafka
+from millstream.runtime.failures import transient
 from millstream.spark.launch import LOG
 
 if TYPE_CHECKING:
@@ -51,5 +52,6 @@ def test_a_wrong_password_is_refused(topics: Topics, broker: Kafka, spark: Spark
     job, _ = copy(topics, cluster(broker, kafka.secret(file=str(tmp_path / "password"))), tmp_path)
     with pytest.raises(ms.MillstreamError) as caught:
         job.run(ms.available_now(), spark=spark)
-    assert caught.value.code == "MS-KAFKA-003"
+    assert caught.value.code == "MS-KAFKA-010"
     assert "Authentication failed" in str(caught.value.found)
+    assert not transient(caught.value)

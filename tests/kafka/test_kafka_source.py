@@ -115,6 +115,55 @@ def test_where_a_job_starts(topics: Topics, jobs: Jobs) -> None:
     }
 
 
+def test_where_a_job_starts_that_knows_the_time_or_the_end_only(topics: Topics, jobs: Jobs) -> None:
+    topic = topics.create("log", 2)
+    topics.send(topic, {"n": 0}, timestamp=1_700_000_000_000)
+    starts = {"latest": "latest", "after": "2023-12-01T00:00:00Z"}
+
+    def run() -> None:
+        for name, start in starts.items():
+            job = jobs.job(name)
+            job.stream(kafka.source(topic, starting=start), "n BIGINT", name="log").to(jobs.out(name))
+            jobs.run(job)
+
+    run()
+    assert [jobs.rows(name) for name in starts] == [[], []]
+    topics.send(topic, {"n": 1}, timestamp=1_700_000_001_000)
+    run()
+    assert [jobs.rows(name) for name in starts] == [[{"n": 1}], [{"n": 1}]]
+
+
+@pytest.mark.parametrize("starting", [{7: 1}, {"nowhere": {0: 1}}])
+def test_a_start_that_is_not_there(topics: Topics, jobs: Jobs, starting: Any) -> None:
+    topics.create("log", 2)
+    job = jobs.job()
+    named = starting if "nowhere" in starting else {topics.name("log"): starting}
+    job.stream(kafka.source(pattern=rf"{topics.prefix}\.log", starting=named), "n BIGINT", name="log").to(jobs.out())
+    with pytest.raises(ms.MillstreamError) as caught:
+        jobs.run(job)
+    assert caught.value.code == "MS-KAFKA-001"
+
+
+def test_topics_that_appear_while_a_job_runs(topics: Topics, jobs: Jobs) -> None:
+    one = topics.create("a.one", 1)
+    topics.send(one, {"n": 1})
+    job = jobs.job()
+    source = kafka.source(pattern=rf"{topics.prefix}\.a\..*", servers=quick(topics))
+    job.stream(source, "n BIGINT", name="some").to(jobs.out())
+    run = job.start(ms.micro_batch("0 seconds"), spark=jobs.spark)
+    try:
+        until(lambda: jobs.rows() == [{"n": 1}], run)
+        topics.send(topics.create("a.two", 1), {"n": 2})
+        until(lambda: jobs.rows() == [{"n": 1}, {"n": 2}], run)
+    finally:
+        run.stop()
+
+
+def quick(topics: Topics) -> kafka.Cluster:
+    """Clients that look for new topics often."""
+    return kafka.cluster(topics.servers, settings={"metadata.max.age.ms": "500"})
+
+
 def test_upserts_and_tombstones_as_a_table(topics: Topics, jobs: Jobs) -> None:
     """Keys as JSON objects and as plain text, of a number, of a string and of a date; through a restart."""
     topic = topics.create("people", 2, compacted=True)

@@ -75,7 +75,7 @@ final class Transactions implements AutoCloseable {
         }
       }
     } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
+      throw failed(e.getCause());
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
@@ -107,10 +107,15 @@ final class Transactions implements AutoCloseable {
         admin.fenceProducers(ids).all().get();
       }
     } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
+      throw failed(e.getCause());
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
+  }
+
+  private IOException failed(Throwable cause) {
+    String code = Refused.is(cause) ? "MS-KAFKA-010" : "MS-KAFKA-005";
+    return new IOException(code + ": sink \"" + spec.name() + "\": Kafka cannot be asked about its transactions: " + cause, cause);
   }
 
   private static void pause() throws IOException {

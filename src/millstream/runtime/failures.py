@@ -34,6 +34,10 @@ HINTS = {
     "the folder sinks of the checkpoint; to have them, start the job with a new checkpoint",
 }
 """What to do about errors that come from the JVM."""
+REFUSED = re.compile(r"\w*(?:Authentication|Authorization)Exception: ([^\n]+)")
+"""By Kafka, to whoever reads."""
+DATA = re.compile(r"SQLSTATE: (?:22|42)\w{3}")
+"""What SQL calls a data exception, a division by zero for one, or a wrong statement: the same rows fail again."""
 LOST = re.compile(r"(?:Some data may have been lost.*?Reason:|OffsetOutOfRangeException:)\s*([^\n]+)", re.DOTALL)
 """Records of Kafka; the second in real time."""
 UNREAD = re.compile(r"while reading file (\S+)")
@@ -76,6 +80,11 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             found=lost.group(1),
             hint='keep records longer than the job may be away; to go on with what is left, say on_loss="skip"',
         )
+    elif (refused := REFUSED.search(whole)) is not None:
+        found = MillstreamError("MS-KAFKA-010", f'job "{job}" is refused by Kafka.', found=refused.group(1).strip())
+    elif DATA.search(whole):
+        said = f'job "{job}" failed on its data: {reason(text)}'
+        found = MillstreamError("MS-RUN-009", said, hint=where_spark_tells())
     else:
         found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())
     found.__cause__ = error

@@ -23,11 +23,11 @@ from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, Load, load, stage, staged
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained, transient
-from millstream.runtime.identities import check_identities
+from millstream.runtime.identities import check_identities, refuse_made_anew
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
 from millstream.runtime.read_files import refuse_changed
-from millstream.runtime.real_time import refuse_long_waits
+from millstream.runtime.real_time import refuse_long_epochs, refuse_long_waits
 from millstream.runtime.receive import Reception
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
@@ -172,6 +172,7 @@ class Run:
                     raise beside.failure
             if not ended:
                 self._query.check()
+                refuse_made_anew(self._query.made_anew())
                 return False
             self._close()
         except Exception as error:
@@ -256,6 +257,7 @@ def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
     """How many tasks run at once: in real time, all of them, all the time."""
     if isinstance(mode, RealTime):
         refuse_long_waits(plan)
+        refuse_long_epochs(plan, mode)
     partitions = sum(source.options.partitions() for source in plan.sources)
     slow = next((source for source in plan.sources if not source.options.real_time), None)
     if isinstance(mode, RealTime) and slow is not None:

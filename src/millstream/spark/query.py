@@ -10,9 +10,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from millstream.plan.connectors import KeepsSecrets, StagedSink, TellsProgress
+from millstream.plan.connectors import HasIdentities, KeepsSecrets, StagedSink, TellsProgress
 from millstream.plan.modes import MicroBatch, Mode, RealTime
-from millstream.plan.nodes import Sink
+from millstream.plan.nodes import Sink, Source
 from millstream.planner.stages import JobPlan
 from millstream.spark.lower.call import SKIPPED
 from millstream.spark.lower.job import Lowered
@@ -49,6 +49,7 @@ class Query:
         self._clock = clock
         self._spark = spark
         self._opened = opened
+        self._watched: list[tuple[Source, Any]] = []
 
     def stop(self) -> None:
         self.query.stop()
@@ -56,6 +57,23 @@ class Query:
     def check(self) -> None:
         """Raises what went wrong beside the query."""
         self._publisher.check()
+
+    def watch(self, plan: JobPlan, job: str) -> None:
+        """Sees to it that what sources read is not something else all of a sudden."""
+        jvm: Any = self._spark._jvm
+        for number, source in enumerate(plan.sources):
+            if isinstance(source.options, HasIdentities) and isinstance(source.options, TellsProgress):
+                client = json.dumps(dict(source.options.consumed(job).client))
+                known = json.dumps(source.options.identities())
+                listener = jvm.millstream.kafka.TopicIds(self.query.id, number, known, client)
+                self._opened.callback(listener.close)
+                listen(listener, self._spark, self._opened)
+                self._watched.append((source, listener))
+
+    def made_anew(self) -> tuple[Source, str] | None:
+        """A topic that was deleted and made anew since the query started, and the source that reads it."""
+        found = ((source, listener.madeAnew()) for source, listener in self._watched)
+        return next(((source, str(name)) for source, name in found if name is not None), None)
 
     def skipped(self, source: str) -> int:
         jvm: Any = self._spark._jvm
@@ -75,6 +93,10 @@ class Query:
         """The source that is furthest behind in time, of those that are not idle."""
         name = self._clock.heldBackBy() if self._clock is not None else None
         return None if name is None else str(name)
+
+    def keep(self, opened: ExitStack) -> None:
+        """All is open, and stays so until `close`."""
+        self._opened = opened
 
     def close(self) -> None:
         self._opened.close()
@@ -102,7 +124,10 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         query = writer(lowered, plan, mode, target, listed).start()
         opened.callback(query.stop)
         tell_readers(plan, target, query, spark, opened)
-        return Query(query, publisher, clock, spark, opened.pop_all())
+        started = Query(query, publisher, clock, spark, opened)
+        started.watch(plan, target.job)
+        started.keep(opened.pop_all())
+        return started
 
 
 def listen(listener: Any, spark: SparkSession, opened: ExitStack) -> None:
