@@ -47,7 +47,7 @@ class Sender:
         self.sent: list[tuple[str, int]] = []
         self._topic = topics.name("in")
         self._random = random.Random(seed)
-        self._producer = Producer({"bootstrap.servers": topics.servers})
+        self._producer = Producer({"bootstrap.servers": topics.servers, "enable.idempotence": True})
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
 

@@ -47,6 +47,25 @@ def test_told_to_stop_it_leaves_nothing_open(topics: Topics, folder: Path) -> No
         job.kill()
 
 
+def test_one_that_was_thought_to_be_dead_writes_nothing_more(
+    topics: Topics, folder: Path, spark: SparkSession
+) -> None:
+    """It hangs, another run takes its place where no lock holds it back, and then it wakes up."""
+    with Sender(topics, seed=5) as sender:
+        first = process(topics, folder, "real-time")
+        try:
+            advanced(folder, first)
+            os.killpg(first.process.pid, signal.SIGSTOP)
+            (folder / "checkpoint" / "spark" / "lock").unlink()
+            sender.finish()
+            finish(topics, folder, MODES["real-time"], sender.sent, spark)
+            os.killpg(first.process.pid, signal.SIGCONT)
+            assert first.process.wait(PATIENCE) != 0
+        finally:
+            first.kill()
+        finish(topics, folder, MODES["real-time"], sender.sent, spark)
+
+
 def test_a_second_run_is_refused_and_takes_nothing_away(topics: Topics, folder: Path, spark: SparkSession) -> None:
     """As in a deployment that starts the new process before the old one has ended."""
     with Sender(topics, seed=3) as sender:

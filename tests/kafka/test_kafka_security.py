@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from broker import Topics
-from servers.kafka import PASSWORD, USER, Kafka
+from servers.kafka import PASSWORD, SCRAM, SCRAM_PASSWORD, USER, Kafka
 
 import millstream as ms
 from millstream import kafka
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def cluster(broker: Kafka, password: kafka.Secret) -> kafka.Cluster:
-    sasl = kafka.sasl("PLAIN", user=USER, password=password)
+def cluster(broker: Kafka, password: kafka.Secret, mechanism: str = "PLAIN") -> kafka.Cluster:
+    sasl = kafka.sasl(mechanism, user=USER, password=password)
     return kafka.cluster(broker.secure, tls=kafka.tls(ca=str(broker.ca)), sasl=sasl)
 
 
@@ -45,6 +45,15 @@ def test_a_secret_lets_in_and_is_nowhere_to_be_seen(
     for text in (plans, LOG.path.read_text(), *(path.read_text() for path in tmp_path.rglob("*.json"))):
         for form in (PASSWORD, PASSWORD.replace('"', '\\"').replace("\\", "\\\\"), "secret\\"):
             assert form not in text
+
+
+def test_a_secret_from_a_file_lets_in_by_scram(
+    topics: Topics, broker: Kafka, spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "password").write_text(f"{SCRAM_PASSWORD}\n")
+    job, out = copy(topics, cluster(broker, kafka.secret(file=str(tmp_path / "password")), SCRAM), tmp_path)
+    job.run(ms.available_now(), spark=spark)
+    assert sorted(row["n"] for row in topics.rows(out)) == list(range(10))
 
 
 def test_a_wrong_password_is_refused(topics: Topics, broker: Kafka, spark: SparkSession, tmp_path: Path) -> None:
