@@ -61,6 +61,14 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     }
   }
 
+  /** Before anything is changed that another run may have taken over. */
+  static void requireOwn(String sinks) throws IOException {
+    Publisher running = RUNNING.get(sinks);
+    if (running != null) {
+      running.commits.requireOwn();
+    }
+  }
+
   static void forget(String sinks) {
     FAILED.remove(sinks);
   }
@@ -69,6 +77,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   public synchronized long publish() throws IOException {
     long last = closed ? published : commits.last();
     if (last > published) {
+      commits.requireOwn();
       for (Committer committer : committers) {
         committer.publish(last);
       }
@@ -117,6 +126,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     }
     try {
       publishOrFail();
+      commits.requireOwn();
       // Not if that failed: what is committed and not yet published is open still.
       for (Committer committer : committers) {
         committer.finish();

@@ -22,6 +22,7 @@ public final class Recovery {
         committers.add(committer);
         committer.claim(locks);
       }
+      commits.takeOver();
       commits.clean();
       long last = commits.last();
       for (Committer committer : committers) {

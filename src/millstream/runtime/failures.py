@@ -26,6 +26,7 @@ TRANSIENT = {
 """Spark failed for a reason of its own, a disk is full (so does the journal say), a committed epoch could not be
 published, a database, a table's storage, Kafka or its registry does not answer, a Python process was killed."""
 HINTS = {
+    "MS-CHECKPOINT-006": "this run was thought to have ended: leave the job to the other one",
     "MS-CHECKPOINT-005": "stop the other run first: a process that hangs holds its checkpoint until it has ended",
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
     "MS-KAFKA-008": 'allow more by kafka.cluster(settings={"max.request.size": …}) and the topic\'s max.message.bytes, '
