@@ -31,7 +31,9 @@ QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.le
 
 
 USER, PASSWORD = "millstream", 'a "secret" \\ password'
-"""Who is let in at the secure address."""
+SCRAM, SCRAM_PASSWORD = "SCRAM-SHA-512", "another secret"
+SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
+"""Who is let in at the secure address, by one mechanism or the other."""
 
 
 class Kafka:
@@ -71,15 +73,24 @@ def jars() -> Path:
 def start(folder: Path, options: tuple[str, ...] = QUICK, told: int | None = None) -> Kafka:
     """`told`: the port by which clients are told to come, if something stands between them and the broker."""
     ports = Ports(free_port(), free_port(), free_port())
+    node = Node(1, ports, f"1@127.0.0.1:{ports.controller}", told)
+    command = formatted(folder, node, cluster_id(), options)
+    return Kafka(serve(command, folder, f"127.0.0.1:{ports.plain}"), ports, folder / "ca.pem", command)
+
+
+def formatted(
+    folder: Path, node: Node, cluster: str, options: tuple[str, ...], more: dict[str, str] | None = None
+) -> list[str]:
+    """Makes a broker's folder ready; the command that starts it."""
     settings = folder / "server.properties"
-    ca = certificate(folder)
-    known = {**properties(folder, ports, told or ports.plain), **security(folder)}
+    certificate(folder)
+    known = {**properties(folder, node), **security(folder), **(more or {})}
     settings.write_text("".join(f"{name}={escaped(value)}\n" for name, value in known.items()))
     run = [java(), *options, "-cp", f"{jars()}/*"]
-    format_ = [*run, "kafka.tools.StorageTool", "format", "-t", cluster_id(), "-c", str(settings)]
+    scram = ["--add-scram", f"{SCRAM}=[name={USER},password={SCRAM_PASSWORD}]"]
+    format_ = [*run, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings), *scram]
     subprocess.run(format_, check=True, capture_output=True)
-    command = [*run, "kafka.Kafka", str(settings)]
-    return Kafka(serve(command, folder, f"127.0.0.1:{ports.plain}"), ports, ca, command)
+    return [*run, "kafka.Kafka", str(settings)]
 
 
 def serve(command: list[str], folder: Path, address: str) -> Server:
@@ -94,14 +105,22 @@ class Ports(NamedTuple):
     controller: int
 
 
-def certificate(folder: Path) -> Path:
-    """Of a broker that vouches for itself; as a PEM file, for those who are to trust it."""
+class Node(NamedTuple):
+    """A broker of a cluster. `voters`: all its controllers; `told`: as in `start`."""
+
+    number: int
+    ports: Ports
+    voters: str
+    told: int | None = None
+
+
+def certificate(folder: Path) -> None:
+    """Of a broker that vouches for itself; as `ca.pem`, for those who are to trust it."""
     tool, store, pem = str(Path(java()).with_name("keytool")), str(folder / "server.p12"), folder / "ca.pem"
     access = ("-alias", "kafka", "-keystore", store, "-storepass", "changeit", "-storetype", "PKCS12")
     name = ("-dname", "CN=localhost", "-ext", "SAN=ip:127.0.0.1", "-keyalg", "EC", "-validity", "3650")
     subprocess.run([tool, "-genkeypair", *access, *name], check=True, capture_output=True)
     subprocess.run([tool, "-exportcert", "-rfc", "-file", str(pem), *access], check=True, capture_output=True)
-    return pem
 
 
 def security(folder: Path) -> dict[str, str]:
@@ -110,7 +129,8 @@ def security(folder: Path) -> dict[str, str]:
         "ssl.keystore.location": str(folder / "server.p12"),
         "ssl.keystore.password": "changeit",
         "ssl.keystore.type": "PKCS12",
-        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.enabled.mechanisms": f"PLAIN,{SCRAM}",
+        f"listener.name.secure.{SCRAM.lower()}.sasl.jaas.config": f"{SCRAM_LOGIN} required;",
         "listener.name.secure.plain.sasl.jaas.config": f"{login} user_{USER}={json.dumps(PASSWORD)};",
     }
 
@@ -120,12 +140,13 @@ def escaped(value: str) -> str:
     return value.replace("\\", "\\\\")
 
 
-def properties(folder: Path, ports: Ports, told: int) -> dict[str, str]:
+def properties(folder: Path, node: Node) -> dict[str, str]:
+    ports, told = node.ports, node.told or node.ports.plain
     controller = f"127.0.0.1:{ports.controller}"
     return {
         "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@{controller}",
+        "node.id": str(node.number),
+        "controller.quorum.voters": node.voters,
         "controller.listener.names": "CONTROLLER",
         "listeners": f"PLAINTEXT://127.0.0.1:{ports.plain},SECURE://127.0.0.1:{ports.secure},CONTROLLER://{controller}",
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{told},SECURE://127.0.0.1:{ports.secure}",

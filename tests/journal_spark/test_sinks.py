@@ -168,8 +168,10 @@ def test_one_writer_per_partition(spark: SparkSession, tmp_path: Path) -> None:
     locks = recovery.run(sinks, str(tmp_path / "c"))
     refused = 'MS-JOURNAL-005: topic "t", partition 0 has another writer.'
     with pytest.raises(Exception, match="MS-JOURNAL-005") as error:
-        recovery.run(sinks, str(tmp_path / "c"))
+        recovery.run(sinks, str(tmp_path / "other"))
     assert refused in str(error.value)
+    with pytest.raises(Exception, match="MS-CHECKPOINT-005: another run of this job"):
+        recovery.run("[]", str(tmp_path / "c"))
     with (tmp_path / "t" / "1" / "lock").open("w") as file:
         with pytest.raises(OSError):
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,6 +18,7 @@ class Topics:
 
     servers: str
     prefix: str
+    copies: int = 1
 
     def name(self, topic: str) -> str:
         return f"{self.prefix}.{topic}"
@@ -30,7 +31,7 @@ class Topics:
     def create(self, topic: str, partitions: int = 2, compacted: bool = False, **settings: str) -> str:
         config = {**({"cleanup.policy": "compact"} if compacted else {}), **settings}
         admin = self.admin
-        made = admin.create_topics([NewTopic(self.name(topic), partitions, 1, config=config)])
+        made = admin.create_topics([NewTopic(self.name(topic), partitions, self.copies, config=config)])
         for future in made.values():
             future.result()
         return self.name(topic)

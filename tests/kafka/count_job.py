@@ -10,7 +10,11 @@ from millstream.plan.connectors import Jars
 from millstream.spark import session
 from millstream.testing.faults import MANAGER
 
-MODES = {"micro-batch": ms.micro_batch("0 seconds"), "real-time": ms.real_time("300 ms")}
+MODES = {
+    "micro-batch": ms.micro_batch("0 seconds"),
+    "real-time": ms.real_time("300 ms"),
+    "one-epoch": ms.real_time("10 minutes"),
+}
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
 
 

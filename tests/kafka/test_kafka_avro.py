@@ -86,6 +86,7 @@ def test_schemas_of_a_registry(topics: Topics, registry: str, spark: SparkSessio
     topics.delete(topic, "2")
     other = AvroSerializer(client, json.dumps(OTHER), conf=settings)
     topics.send(topic, other({"id": "seven"}, place), key=lambda _: "7")
+    topics.send(topic, b"\x00\x00\x0f\x00\x00 of a registry that is gone", key=lambda _: "8")
 
     job = ms.Job("registry", checkpoint=str(tmp_path / "checkpoint"))
     source = kafka.source(topic, format="avro", registry=registry, key_format="text", dead_letters=bad)
@@ -99,4 +100,5 @@ def test_schemas_of_a_registry(topics: Topics, registry: str, spark: SparkSessio
     assert {row["id"]: row for row in written.values() if row is not None} == expected
     assert client.get_latest_version(f"{out}-value").version == 1
     assert topics.read(out)[0].value()[:1] == b"\x00"
-    assert ["does not fit the columns" in letter["reason"] for letter in topics.rows(bad)] == [True]
+    reasons = ("does not fit the columns", "is not in the registry")
+    assert [text in letter["reason"] for text, letter in zip(reasons, topics.rows(bad), strict=True)] == [True, True]

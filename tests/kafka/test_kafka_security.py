@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 from broker import Topics
-from servers.kafka import PASSWORD, USER, Kafka
+from servers.kafka import PASSWORD, SCRAM, SCRAM_PASSWORD, USER, Kafka
 
 import millstream as ms
 from millstream import kafka
+from millstream.runtime.failures import transient
 from millstream.spark.launch import LOG
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def cluster(broker: Kafka, password: kafka.Secret) -> kafka.Cluster:
-    sasl = kafka.sasl("PLAIN", user=USER, password=password)
+def cluster(broker: Kafka, password: kafka.Secret, mechanism: str = "PLAIN") -> kafka.Cluster:
+    sasl = kafka.sasl(mechanism, user=USER, password=password)
     return kafka.cluster(broker.secure, tls=kafka.tls(ca=str(broker.ca)), sasl=sasl)
 
 
@@ -46,10 +47,20 @@ def test_a_secret_lets_in_and_is_nowhere_to_be_seen(
             assert form not in text
 
 
+def test_a_secret_from_a_file_lets_in_by_scram(
+    topics: Topics, broker: Kafka, spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "password").write_text(f"{SCRAM_PASSWORD}\n")
+    job, out = copy(topics, cluster(broker, kafka.secret(file=str(tmp_path / "password")), SCRAM), tmp_path)
+    job.run(ms.available_now(), spark=spark)
+    assert sorted(row["n"] for row in topics.rows(out)) == list(range(10))
+
+
 def test_a_wrong_password_is_refused(topics: Topics, broker: Kafka, spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "password").write_text("wrong\n")
     job, _ = copy(topics, cluster(broker, kafka.secret(file=str(tmp_path / "password"))), tmp_path)
     with pytest.raises(ms.MillstreamError) as caught:
         job.run(ms.available_now(), spark=spark)
-    assert caught.value.code == "MS-KAFKA-003"
+    assert caught.value.code == "MS-KAFKA-010"
     assert "Authentication failed" in str(caught.value.found)
+    assert not transient(caught.value)

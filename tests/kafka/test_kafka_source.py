@@ -115,11 +115,61 @@ def test_where_a_job_starts(topics: Topics, jobs: Jobs) -> None:
     }
 
 
+def test_where_a_job_starts_that_knows_the_time_or_the_end_only(topics: Topics, jobs: Jobs) -> None:
+    topic = topics.create("log", 2)
+    topics.send(topic, {"n": 0}, timestamp=1_700_000_000_000)
+    starts = {"latest": "latest", "after": "2023-12-01T00:00:00Z"}
+
+    def run() -> None:
+        for name, start in starts.items():
+            job = jobs.job(name)
+            job.stream(kafka.source(topic, starting=start), "n BIGINT", name="log").to(jobs.out(name))
+            jobs.run(job)
+
+    run()
+    assert [jobs.rows(name) for name in starts] == [[], []]
+    topics.send(topic, {"n": 1}, timestamp=1_700_000_001_000)
+    run()
+    assert [jobs.rows(name) for name in starts] == [[{"n": 1}], [{"n": 1}]]
+
+
+@pytest.mark.parametrize("starting", [{7: 1}, {"nowhere": {0: 1}}])
+def test_a_start_that_is_not_there(topics: Topics, jobs: Jobs, starting: Any) -> None:
+    topics.create("log", 2)
+    job = jobs.job()
+    named = starting if "nowhere" in starting else {topics.name("log"): starting}
+    job.stream(kafka.source(pattern=rf"{topics.prefix}\.log", starting=named), "n BIGINT", name="log").to(jobs.out())
+    with pytest.raises(ms.MillstreamError) as caught:
+        jobs.run(job)
+    assert caught.value.code == "MS-KAFKA-001"
+
+
+def test_topics_that_appear_while_a_job_runs(topics: Topics, jobs: Jobs) -> None:
+    one = topics.create("a.one", 1)
+    topics.send(one, {"n": 1})
+    job = jobs.job()
+    source = kafka.source(pattern=rf"{topics.prefix}\.a\..*", servers=quick(topics))
+    job.stream(source, "n BIGINT", name="some").to(jobs.out())
+    run = job.start(ms.micro_batch("0 seconds"), spark=jobs.spark)
+    try:
+        until(lambda: jobs.rows() == [{"n": 1}], run)
+        topics.send(topics.create("a.two", 1), {"n": 2})
+        until(lambda: jobs.rows() == [{"n": 1}, {"n": 2}], run)
+    finally:
+        run.stop()
+
+
+def quick(topics: Topics) -> kafka.Cluster:
+    """Clients that look for new topics often."""
+    return kafka.cluster(topics.servers, settings={"metadata.max.age.ms": "500"})
+
+
 def test_upserts_and_tombstones_as_a_table(topics: Topics, jobs: Jobs) -> None:
-    """Keys as JSON objects and as plain text, of a number and of a string; through a restart."""
+    """Keys as JSON objects and as plain text, of a number, of a string and of a date; through a restart."""
     topic = topics.create("people", 2, compacted=True)
     plain = topics.create("plain", 1, compacted=True)
     named = topics.create("named", 1, compacted=True)
+    dated = topics.create("dated", 1, compacted=True)
 
     def run() -> None:
         job = jobs.job("people")
@@ -129,6 +179,8 @@ def test_upserts_and_tombstones_as_a_table(topics: Topics, jobs: Jobs) -> None:
         others.to(jobs.out("plain"))
         texts = job.table(kafka.source(named, key_format="text"), "name STRING, n INT", key="name", name="named")
         texts.group_by(few="n < 2").agg(n="count(*)").to(jobs.out("few"))
+        days = job.table(kafka.source(dated, key_format="text"), "day DATE, n INT", key="day", name="dated")
+        days.to(jobs.out("days"))
         jobs.run(job)
 
     def by_id(row: Any) -> str:
@@ -137,6 +189,7 @@ def test_upserts_and_tombstones_as_a_table(topics: Topics, jobs: Jobs) -> None:
     topics.send(topic, *({"id": n, "name": f"p{n}"} for n in range(5)), key=by_id)
     topics.send(plain, *({"id": n, "name": f"p{n}"} for n in range(3)), key=lambda row: str(row["id"]))
     topics.send(named, *({"name": f"n{n}", "n": n} for n in range(4)), key=lambda row: row["name"])
+    topics.send(dated, *({"day": f"2026-01-0{n}", "n": n} for n in (1, 2)), key=lambda row: row["day"])
     topics.delete(topic, '{"id": 3}', '{"id": 99}')
     run()
     assert jobs.table("people") == {
@@ -147,7 +200,9 @@ def test_upserts_and_tombstones_as_a_table(topics: Topics, jobs: Jobs) -> None:
     topics.delete(topic, '{"id": 0}')
     topics.delete(plain, "1")
     topics.delete(named, "n1")
+    topics.delete(dated, "2026-01-01")
     run()
+    assert {row["day"] for row in jobs.table("days").values()} == {"2026-01-02"}
     assert {row["id"]: row["name"] for row in jobs.table("people").values()} == {1: "p1", 2: "p2", 4: "new"}
     assert {row["id"] for row in jobs.table("plain").values()} == {0, 2}
     assert {row["few"]: row["n"] for row in jobs.table("few").values()} == {True: 1, False: 2}
@@ -179,11 +234,18 @@ def test_debezium_envelopes_as_a_table(topics: Topics, jobs: Jobs, wrapped: bool
     for id_, change in changes:
         topics.send(topic, change, key=lambda _, id_=id_: key(id_))  # type: ignore[misc]
     topics.delete(topic, key(1), key(2))
+    # A large value that did not change: Postgres did not send it, and what stands there is not it.
+    topics.send(topic, envelope("u", None, {**ann, "name": "__debezium_unavailable_value"}, wrapped))
+    bad = topics.create(f"bad{wrapped}", 1)
     job = jobs.job()
-    people = job.table(kafka.source(topic, format="debezium"), "id INT, name STRING, age INT", key="id", name="people")
+    source = kafka.source(topic, format="debezium", dead_letters=bad)
+    people = job.table(source, "id INT, name STRING, age INT", key="id", name="people")
     people.to(jobs.out())
     jobs.run(job)
     assert list(jobs.table().values()) == [{"id": 0, "name": "ann", "age": 31}]
+    (letter,) = topics.rows(bad)
+    assert "lacks name" in letter["reason"]
+    assert "REPLICA IDENTITY FULL" in letter["reason"]
 
 
 def test_records_that_cannot_be_read_are_named(topics: Topics, jobs: Jobs) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,3 +161,44 @@ def test_empty_forgotten_deleted_and_made_anew(topics: Topics, copy: Copy, tmp_p
     copy.checkpoint = str(tmp_path / "other")
     copy.run()
     assert [row["n"] for row in copy.rows()] == [0, 3, *range(10, 18)]
+
+
+def test_made_anew_under_a_running_job(topics: Topics, copy: Copy, tmp_path: Path) -> None:
+    """And already longer than the old one was: the job would go on in its midst, as if nothing had happened."""
+    begun, go_on = tmp_path / "begun", tmp_path / "go_on"
+
+    def wait(row: dict[str, Any]) -> dict[str, Any]:
+        begun.touch()
+        while not go_on.exists():
+            time.sleep(0.01)
+        return row
+
+    job = ms.Job("copy", checkpoint=copy.checkpoint)
+    rows = job.stream(kafka.source(copy.topic), "n INT", name="in")
+    rows.map(wait, "n INT").to(kafka.sink(copy.out))
+    topics.send(copy.topic, {"n": 0})
+    run = job.start(ms.micro_batch("0 seconds"), spark=copy.spark)
+    try:
+        while not begun.exists():
+            assert not run.poll(0.05)
+        topics.drop(copy.topic)
+        topics.create("in", 1)
+        topics.send(copy.topic, *({"n": 10 + n} for n in range(8)))
+        go_on.touch()
+        with pytest.raises(ms.MillstreamError) as caught:
+            run.wait()
+    finally:
+        go_on.touch()
+        run.stop()
+    assert caught.value.code == "MS-SOURCE-007"
+    assert copy.topic in caught.value.message
+    assert caught.value.at is not None
+
+
+def test_epochs_that_last_longer_than_their_transactions(copy: Copy) -> None:
+    job = ms.Job("long", checkpoint=copy.checkpoint)
+    job.stream(kafka.source(copy.topic), "n INT", name="in").to(kafka.sink(copy.out, transaction_timeout="1 minute"))
+    with pytest.raises(ms.MillstreamError) as caught:
+        job.run(ms.real_time("1 minute"), spark=copy.spark)
+    assert caught.value.code == "MS-RUN-010"
+    assert caught.value.at is not None

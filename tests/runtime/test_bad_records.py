@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SCHEMA = "id BIGINT, name STRING"
-BAD = ['{"id": "seven"}', "not json", '["a", "list"]', ""]
+BAD = ['{"id": "seven"}', "not json", '["a", "list"]', "", '{"id": 1, "name": "a"} {"id": 2, "name": "b"}']
 
 
 @pytest.fixture

@@ -54,3 +54,20 @@ def test_a_bad_record_is_no_reason_to_start_again(tmp_path: Path, spark: SparkSe
         run.wait()
     assert error.value.code == "MS-DECODE-001"
     assert (run.failures, run.state.value) == ([], "failed")
+
+
+def test_a_division_by_zero_is_no_reason_either(tmp_path: Path, spark: SparkSession) -> None:
+    path = str(tmp_path / "journal")
+    for topic in ("in", "out"):
+        journal.create(path, topic, 1)
+    with journal.producer(path, "in") as producer:
+        producer.send({"id": 0})
+    job = ms.Job("copy", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
+    rows = job.stream(journal.source("in", path=path), schema="id BIGINT")
+    rows.select(n="1 div id").to(journal.sink("out", path=path))
+    run = job.start(ms.available_now(), restarts=ms.fixed_delay(5, "0 seconds"), spark=spark)
+    with pytest.raises(ms.MillstreamError) as error:
+        run.wait()
+    assert error.value.code == "MS-RUN-009"
+    assert "DIVIDE_BY_ZERO" in error.value.message
+    assert (run.failures, run.state.value) == ([], "failed")

@@ -78,8 +78,12 @@ public final class AvroReader {
     int id = ByteBuffer.wrap(value, 1, 4).getInt();
     Reading reading = byId.get(id);
     if (reading == null) {
+      Schema schema = registry.schema(id);
+      if (schema == null) {
+        throw new Malformed("its schema, " + id + ", is not in the registry");
+      }
       try {
-        reading = Reading.of(registry.schema(id), type);
+        reading = Reading.of(schema, type);
       } catch (IllegalStateException e) {
         throw new Malformed("its schema, " + id + ", does not fit the columns: " + e.getCause().getMessage());
       }

@@ -22,6 +22,7 @@ import org.apache.avro.Schema;
 public final class Registry implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int UNKNOWN_SCHEMA = 40403;
   private static final Map<String, Schema> BY_ID = new ConcurrentHashMap<>();
   private static final Map<String, Integer> REGISTERED = new HashMap<>();
 
@@ -38,12 +39,17 @@ public final class Registry implements Serializable {
     this.login = login;
   }
 
+  /** Null if it has no schema of this id. */
   Schema schema(int id) throws IOException {
     String place = url + " " + id;
     Schema known = BY_ID.get(place);
     if (known == null) {
       HttpRequest request = request("/schemas/ids/" + id).GET().build();
-      known = new Schema.Parser().parse(read(request, send(request)).path("schema").asText());
+      HttpResponse<String> answer = send(request);
+      if (answer.statusCode() == 404 && unknownSchema(answer.body())) {
+        return null;
+      }
+      known = new Schema.Parser().parse(read(request, answer).path("schema").asText());
       BY_ID.put(place, known);
     }
     return known;
@@ -80,10 +86,21 @@ public final class Registry implements Serializable {
     return request;
   }
 
+  /** Not so where the address is wrong, and nothing is found there at all. */
+  private static boolean unknownSchema(String body) {
+    try {
+      return JSON.readTree(body).path("error_code").asInt() == UNKNOWN_SCHEMA;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
   private static JsonNode read(HttpRequest request, HttpResponse<String> answer) throws IOException {
-    if (answer.statusCode() != 200) {
-      throw new IOException("MS-AVRO-001: the schema registry answers " + request.uri() + " with "
-          + answer.statusCode() + ": " + answer.body().lines().findFirst().orElse(""));
+    int status = answer.statusCode();
+    if (status != 200) {
+      boolean passing = status >= 500 || status == 429;
+      throw new IOException((passing ? "MS-AVRO-003" : "MS-AVRO-001") + ": the schema registry answers " + request.uri()
+          + " with " + status + ": " + answer.body().lines().findFirst().orElse(""));
     }
     return JSON.readTree(answer.body());
   }
@@ -94,6 +111,8 @@ public final class Registry implements Serializable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted", e);
+    } catch (IOException e) {
+      throw new IOException("MS-AVRO-003: the schema registry does not answer at " + request.uri() + ": " + e, e);
     }
   }
 }

@@ -1,6 +1,10 @@
 package millstream.decode;
 
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -17,14 +21,17 @@ final class Debezium {
   private static final int AFTER = 1;
   private static final int OP = 2;
   private static final int PAYLOAD = 3;
+  private static final UTF8String UNSENT = UTF8String.fromString("__debezium_unavailable_value");
 
   private final Json envelopes;
+  private final StructType type;
   private final int width;
 
   Debezium(StructType row) {
     StructType bare =
         new StructType().add("before", row).add("after", row).add("op", DataTypes.StringType);
     envelopes = new Json(bare.add("payload", bare));
+    type = row;
     width = row.length();
   }
 
@@ -40,7 +47,9 @@ final class Debezium {
         if (envelope.isNullAt(AFTER)) {
           throw new Undecodable("it is a Debezium envelope without the row after the change: " + Json.start(value));
         }
-        return new Change(false, envelope.getStruct(AFTER, width));
+        InternalRow after = envelope.getStruct(AFTER, width);
+        requireWhole(after);
+        return new Change(false, after);
       case "d":
         return new Change(true, envelope.isNullAt(BEFORE) ? null : envelope.getStruct(BEFORE, width));
       case "m":
@@ -50,5 +59,25 @@ final class Debezium {
       default:
         throw new Undecodable("it is no Debezium envelope: " + Json.start(value));
     }
+  }
+
+  /** In place of a large value that did not change Postgres sends nothing, and Debezium a word of its own. */
+  private void requireWhole(InternalRow after) throws Undecodable {
+    for (int i = 0; i < width; i++) {
+      DataType column = type.fields()[i].dataType();
+      if (!after.isNullAt(i) && unsent(after.get(i, column), column)) {
+        throw new Undecodable(
+            "it lacks " + type.fields()[i].name() + ", which did not change, and which Postgres sends only if its table has"
+                + " REPLICA IDENTITY FULL");
+      }
+    }
+  }
+
+  private static boolean unsent(Object value, DataType column) {
+    if (column instanceof ArrayType array) {
+      ArrayData list = (ArrayData) value;
+      return list.numElements() == 1 && !list.isNullAt(0) && unsent(list.get(0, array.elementType()), array.elementType());
+    }
+    return UNSENT.equals(value) || value instanceof byte[] bytes && Arrays.equals(bytes, UNSENT.getBytes());
   }
 }

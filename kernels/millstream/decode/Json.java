@@ -2,6 +2,7 @@ package millstream.decode;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -20,6 +21,27 @@ import scala.collection.immutable.Seq$;
 /** Reads JSON objects with Spark's own parser: types mean what they mean in {@code from_json}. */
 final class Json implements Values {
   private final JacksonParser parser;
+  private Whole read;
+
+  /** Spark reads one value and closes: what lies behind it would be passed over unseen. */
+  private static final class Whole extends JsonParserDelegate {
+    private boolean more;
+
+    Whole(JsonParser of) {
+      super(of);
+    }
+
+    @Override
+    public void close() throws IOException {
+      try {
+        more = !isClosed() && nextToken() != null;
+      } catch (IOException e) {
+        more = true;
+      } finally {
+        super.close();
+      }
+    }
+  }
 
   @SuppressWarnings("unchecked")
   Json(StructType type) {
@@ -36,10 +58,13 @@ final class Json implements Values {
 
   @Override
   public InternalRow parse(byte[] json, String what) throws Undecodable {
-    Function2<JsonFactory, byte[], JsonParser> open = Json::open;
+    Function2<JsonFactory, byte[], JsonParser> open = this::open;
     Function1<byte[], UTF8String> literal = UTF8String::fromBytes;
     try {
       Iterator<InternalRow> rows = parser.parse(json, open, literal).iterator();
+      if (rows.hasNext() && read.more) {
+        throw new Undecodable("its " + what + " goes on after the end of its JSON: " + start(json));
+      }
       if (rows.hasNext()) {
         return rows.next();
       }
@@ -59,9 +84,10 @@ final class Json implements Values {
         "its " + what + " is not the JSON that was expected (" + reason(error) + "): " + start(json));
   }
 
-  private static JsonParser open(JsonFactory factory, byte[] json) {
+  private JsonParser open(JsonFactory factory, byte[] json) {
     try {
-      return factory.createParser(json);
+      read = new Whole(factory.createParser(json));
+      return read;
     } catch (IOException error) {
       throw new UncheckedIOException(error);
     }

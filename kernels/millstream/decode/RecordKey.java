@@ -1,14 +1,22 @@
 package millstream.decode;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.StringType;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** Reads the key of a record that deletes: a JSON object with the key's columns, or the plain text of one column. */
 final class RecordKey {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
   private final int[] fields;
   private final StructType type;
   private final Json json;
@@ -42,18 +50,37 @@ final class RecordKey {
     if (payload >= 0 && !parsed.isNullAt(payload)) {
       parsed = parsed.getStruct(payload, payload);
     }
+    boolean any = false;
     for (int i = 0; i < fields.length; i++) {
-      StructField field = type.fields()[i];
-      if (parsed.isNullAt(i)) {
-        throw new Undecodable("its key lacks " + field.name() + ": " + Json.start(key));
-      }
-      row[fields[i]] = parsed.get(i, field.dataType());
+      boolean there = !parsed.isNullAt(i);
+      row[fields[i]] = there ? parsed.get(i, type.fields()[i].dataType()) : null;
+      any |= there;
+    }
+    if (!any) {
+      requireOurs(key);
     }
   }
 
-  /** Numbers and the like are read as JSON reads them. */
+  /** A column that is not there is NULL; but a key that has others only is the key of something else. */
+  private void requireOurs(byte[] key) throws Undecodable {
+    try {
+      JsonNode whole = JSON.readTree(key);
+      JsonNode found = payload >= 0 && whole.hasNonNull("payload") ? whole.get("payload") : whole;
+      if (text || !found.isEmpty() && Arrays.stream(type.fieldNames()).noneMatch(found::has)) {
+        throw new Undecodable("its key lacks " + String.join(", ", type.fieldNames()) + ": " + Json.start(key));
+      }
+    } catch (IOException e) {
+      throw new Undecodable("its key is not the JSON that was expected: " + Json.start(key));
+    }
+  }
+
+  /** Numbers are read as JSON reads them; what is text in JSON, as dates are, is put into quotes. */
   private byte[] wrapped(byte[] key) {
-    String name = type.fields()[0].name().replace("\\", "\\\\").replace("\"", "\\\"");
-    return ("{\"" + name + "\":" + new String(key, StandardCharsets.UTF_8) + "}").getBytes(StandardCharsets.UTF_8);
+    String plain = new String(key, StandardCharsets.UTF_8);
+    DataType column = type.fields()[0].dataType();
+    boolean bare = column instanceof NumericType || column instanceof BooleanType;
+    String value = bare ? plain : JSON.getNodeFactory().textNode(plain).toString();
+    String name = JSON.getNodeFactory().textNode(type.fields()[0].name()).toString();
+    return ("{" + name + ":" + value + "}").getBytes(StandardCharsets.UTF_8);
   }
 }

@@ -47,6 +47,9 @@ public interface Disk {
   /** Atomic; fails if the target is there already. */
   void rename(String from, String to) throws IOException;
 
+  /** As {@link #rename}, but takes the place of what is there: at every moment there is the old one or the new one. */
+  void replace(String from, String to) throws IOException;
+
   void delete(String path) throws IOException;
 
   void truncate(String path, long length) throws IOException;
@@ -63,8 +66,7 @@ public interface Disk {
       out.write(bytes, 0, bytes.length);
       out.sync();
     }
-    delete(path);
-    rename(part, path);
+    replace(part, path);
     syncFolder(path.substring(0, path.lastIndexOf('/')));
   }
 

@@ -6,8 +6,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
 
 /** Any Hadoop file system. Rename must be atomic there. */
@@ -61,6 +63,11 @@ final class HadoopDisk implements Disk {
     if (exists(to) || !files.rename(new Path(from), new Path(to))) {
       throw new IOException("cannot rename " + from + " to " + to);
     }
+  }
+
+  @Override
+  public void replace(String from, String to) throws IOException {
+    FileContext.getFileContext(files.getUri(), files.getConf()).rename(new Path(from), new Path(to), Options.Rename.OVERWRITE);
   }
 
   @Override

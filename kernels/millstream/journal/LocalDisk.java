@@ -67,6 +67,11 @@ final class LocalDisk implements Disk {
     if (exists(to)) {
       throw new FileAlreadyExistsException(to);
     }
+    replace(from, to);
+  }
+
+  @Override
+  public void replace(String from, String to) throws IOException {
     try {
       Files.move(Path.of(from), Path.of(to), StandardCopyOption.ATOMIC_MOVE);
     } catch (AtomicMoveNotSupportedException e) {

@@ -2,8 +2,10 @@ package millstream.kafka;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.ApiVersions;
 import org.apache.kafka.clients.ClientRequest;
@@ -29,13 +31,23 @@ import org.apache.kafka.common.utils.Time;
  */
 final class EndTransactions implements AutoCloseable {
   private static final int REQUEST_MILLIS = 10_000;
+  private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(REQUEST_MILLIS) + TimeUnit.SECONDS.toNanos(5);
   private static final int IN_FLIGHT = 1_000;
 
   private final Time time = Time.SYSTEM;
   private final Metrics metrics = new Metrics();
   private final NetworkClient client;
-  private int waiting;
   private String lastError = "no answer";
+
+  /** One call: what is not known to be committed. An answer that comes after its end changes no later one. */
+  private static final class Asked {
+    final Set<PreparedTransaction> unconfirmed;
+    int waiting;
+
+    Asked(Set<PreparedTransaction> all) {
+      unconfirmed = new LinkedHashSet<>(all);
+    }
+  }
 
   EndTransactions(Map<String, Object> settings) {
     client =
@@ -55,24 +67,22 @@ final class EndTransactions implements AutoCloseable {
 
   /** Gives those of which it is not known that they are committed: to be asked after, and tried again. */
   List<PreparedTransaction> commit(Map<PreparedTransaction, Node> open) {
-    List<PreparedTransaction> left = new ArrayList<>();
-    waiting = 0;
+    Asked asked = new Asked(open.keySet());
     for (Map.Entry<PreparedTransaction, Node> one : open.entrySet()) {
       try {
-        send(one.getKey(), one.getValue(), left);
+        send(one.getKey(), one.getValue(), asked);
       } catch (IOException e) {
         lastError = e.getMessage();
-        left.add(one.getKey());
       }
     }
-    long deadline = time.milliseconds() + REQUEST_MILLIS + TimeUnit.SECONDS.toMillis(5);
-    while (waiting > 0 && time.milliseconds() < deadline) {
+    long began = System.nanoTime();
+    while (asked.waiting > 0 && System.nanoTime() - began < PATIENCE_NANOS) {
       client.poll(100, time.milliseconds());
     }
-    return left;
+    return new ArrayList<>(asked.unconfirmed);
   }
 
-  private void send(PreparedTransaction one, Node broker, List<PreparedTransaction> left) throws IOException {
+  private void send(PreparedTransaction one, Node broker, Asked asked) throws IOException {
     if (broker == null || !NetworkClientUtils.awaitReady(client, broker, time, REQUEST_MILLIS)) {
       throw new IOException("broker " + broker + " does not answer");
     }
@@ -85,18 +95,19 @@ final class EndTransactions implements AutoCloseable {
     ClientRequest request =
         client.newClientRequest(
             broker.idString(), new EndTxnRequest.Builder(end), time.milliseconds(), true, REQUEST_MILLIS,
-            response -> answered(response, one, left));
-    waiting++;
+            response -> answered(response, one, asked));
+    asked.waiting++;
     client.send(request, time.milliseconds());
   }
 
-  private void answered(ClientResponse response, PreparedTransaction one, List<PreparedTransaction> left) {
-    waiting--;
+  private void answered(ClientResponse response, PreparedTransaction one, Asked asked) {
+    asked.waiting--;
     Errors error =
         response.hasResponse() ? ((EndTxnResponse) response.responseBody()).error() : Errors.NETWORK_EXCEPTION;
-    if (error != Errors.NONE) {
+    if (error == Errors.NONE) {
+      asked.unconfirmed.remove(one);
+    } else {
       lastError = error.message();
-      left.add(one);
     }
   }
 

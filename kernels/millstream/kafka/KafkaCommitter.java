@@ -51,6 +51,8 @@ final class KafkaCommitter implements Committer {
       }
       if (!lost.isEmpty()) {
         repair(lost, epoch);
+        // Another attempt of the task may have taken the id: what it wrote is open still, and its client would commit it.
+        transactions().abortOpen();
       }
       lists.delete(epoch);
       Faults.at("sink.publish.after", epoch);
@@ -63,7 +65,9 @@ final class KafkaCommitter implements Committer {
       List<PreparedTransaction> unseen = repair.unseen(lost);
       if (!unseen.isEmpty()) {
         List<PreparedTransaction> again = List.of(repair.copy(unseen));
+        Faults.at("sink.repair.before", epoch);
         lists.write(epoch, again);
+        Faults.at("sink.repair.after", epoch);
         if (!transactions().commit(again).isEmpty()) {
           throw new IOException("transaction " + again.get(0).id() + " ended before it could be committed");
         }

@@ -86,6 +86,10 @@ final class KafkaWriter implements TaskWriter {
           "MS-KAFKA-008: sink \"" + spec.name() + "\" has a record that is too large for topic \"" + topic + "\": "
               + cause.getMessage(), cause);
     }
+    if (Refused.is(cause)) {
+      return new IOException(
+          "MS-KAFKA-010: sink \"" + spec.name() + "\" is refused, topic \"" + topic + "\": " + cause.getMessage(), cause);
+    }
     return new IOException(
         "MS-KAFKA-005: sink \"" + spec.name() + "\" cannot write to topic \"" + topic + "\": " + cause.getMessage(), cause);
   }

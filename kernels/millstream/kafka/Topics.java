@@ -12,6 +12,8 @@ import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** What topics a cluster has. Answers are JSON, for Python. */
 public final class Topics {
@@ -19,27 +21,48 @@ public final class Topics {
 
   private Topics() {}
 
-  /** {@code {"topics": {"likes": {"partitions": 2, "id": "…"}}}}, or {@code {"error": "…"}} if the cluster does not answer. */
-  public static String partitions(String client) throws JsonProcessingException, InterruptedException {
+  /**
+   * Those of these names, as a JSON list, or those that a regular expression matches as a whole, as a consumer's subscription
+   * does: {@code {"topics": {"likes": {"partitions": 2, "id": "…"}}}}. If one is not there, {@code "others"} lists what
+   * there is. {@code {"error": "…"}} if the cluster does not answer, {@code {"refused": "…"}} if it lets nobody in.
+   */
+  public static String find(String client, String names, String pattern)
+      throws JsonProcessingException, InterruptedException {
     try (Admin admin = admin(read(client))) {
-      Map<String, Map<String, Object>> found = new TreeMap<>();
-      for (TopicDescription topic : admin.describeTopics(admin.listTopics().names().get()).allTopicNames().get().values()) {
-        found.put(topic.name(), Map.of("partitions", topic.partitions().size(), "id", topic.topicId().toString()));
+      List<String> wanted = JSON.readValue(names, new TypeReference<List<String>>() {});
+      Map<String, Object> answer = new HashMap<>();
+      Map<String, Object> found = described(admin, pattern == null ? wanted : matching(admin, pattern));
+      answer.put("topics", found);
+      if (!found.keySet().containsAll(wanted)) {
+        answer.put("others", admin.listTopics().names().get());
       }
-      return JSON.writeValueAsString(Map.of("topics", found));
-    } catch (ExecutionException e) {
-      return JSON.writeValueAsString(Map.of("error", String.valueOf(e.getCause().getMessage())));
-    } catch (KafkaException e) {
+      return JSON.writeValueAsString(answer);
+    } catch (ExecutionException | KafkaException e) {
       Throwable cause = e.getCause() == null ? e : e.getCause();
-      return JSON.writeValueAsString(Map.of("error", String.valueOf(cause.getMessage())));
+      String what = Refused.is(e) ? "refused" : "error";
+      return JSON.writeValueAsString(Map.of(what, String.valueOf(cause.getMessage())));
     }
   }
 
-  /** Those of a list of names that a regular expression matches as a whole, as a consumer's subscription does. */
-  public static String matching(String names, String pattern) throws JsonProcessingException {
+  private static List<String> matching(Admin admin, String pattern) throws ExecutionException, InterruptedException {
     Pattern compiled = Pattern.compile(pattern);
-    List<String> all = JSON.readValue(names, new TypeReference<List<String>>() {});
-    return JSON.writeValueAsString(all.stream().filter(name -> compiled.matcher(name).matches()).toList());
+    return admin.listTopics().names().get().stream().filter(name -> compiled.matcher(name).matches()).toList();
+  }
+
+  private static Map<String, Object> described(Admin admin, List<String> names)
+      throws ExecutionException, InterruptedException {
+    Map<String, Object> found = new TreeMap<>();
+    for (KafkaFuture<TopicDescription> answer : admin.describeTopics(names).topicNameValues().values()) {
+      try {
+        TopicDescription topic = answer.get();
+        found.put(topic.name(), Map.of("partitions", topic.partitions().size(), "id", topic.topicId().toString()));
+      } catch (ExecutionException e) {
+        if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
+          throw e;
+        }
+      }
+    }
+    return found;
   }
 
   static Map<String, Object> read(String json) throws JsonProcessingException {

@@ -82,7 +82,6 @@ final class TransactionalProducer {
 
   void aborted() {
     client.abortTransaction();
-    open = NONE;
   }
 
   void close() {

@@ -7,9 +7,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import millstream.sink.SinkSpec;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.ListTransactionsOptions;
 import org.apache.kafka.clients.admin.TransactionDescription;
 import org.apache.kafka.clients.admin.TransactionListing;
 import org.apache.kafka.clients.admin.TransactionState;
@@ -18,7 +18,7 @@ import org.apache.kafka.common.errors.TransactionalIdNotFoundException;
 
 /** The driver's view of a sink's transactions: asks the brokers how they stand, and ends them. */
 final class Transactions implements AutoCloseable {
-  private static final long PATIENCE_MILLIS = 60_000;
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long PAUSE_MILLIS = 20;
   private static final EnumSet<TransactionState> COMMITTED =
       EnumSet.of(TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT);
@@ -39,12 +39,12 @@ final class Transactions implements AutoCloseable {
   List<PreparedTransaction> commit(List<PreparedTransaction> all) throws IOException {
     List<PreparedTransaction> lost = new ArrayList<>();
     List<PreparedTransaction> left = new ArrayList<>(all);
-    long deadline = System.currentTimeMillis() + PATIENCE_MILLIS;
+    long began = System.nanoTime();
     while (!left.isEmpty()) {
       Map<PreparedTransaction, Node> open = open(left, lost);
       left = ends.commit(open);
       if (!left.isEmpty()) {
-        if (System.currentTimeMillis() > deadline) {
+        if (System.nanoTime() - began > PATIENCE_NANOS) {
           throw new IOException("transaction " + left.get(0).id() + " cannot be committed: " + ends.lastError());
         }
         pause();
@@ -65,15 +65,17 @@ final class Transactions implements AutoCloseable {
       var answers = admin.describeTransactions(asked.stream().map(PreparedTransaction::id).toList());
       for (PreparedTransaction one : asked) {
         TransactionDescription found = found(answers.description(one.id()));
-        boolean same = found != null && found.producerId() == one.producerId();
-        if (same && found.state() == TransactionState.ONGOING && found.producerEpoch() == one.producerEpoch()) {
+        // Of another epoch it is another transaction: how this one has ended, the topic says.
+        boolean same =
+            found != null && found.producerId() == one.producerId() && found.producerEpoch() == one.producerEpoch();
+        if (same && found.state() == TransactionState.ONGOING) {
           open.put(one, nodes.get(found.coordinatorId()));
         } else if (!same || !COMMITTED.contains(found.state())) {
           lost.add(one);
         }
       }
     } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
+      throw failed(e.getCause());
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
@@ -92,12 +94,11 @@ final class Transactions implements AutoCloseable {
     }
   }
 
-  /** Aborts what is open under this sink's ids, and fences whoever still writes under them. */
+  /** Aborts what is open under this sink's ids, and fences whoever holds one: he may be about to open another. */
   void abortOpen() throws IOException {
     try {
-      ListTransactionsOptions running = new ListTransactionsOptions().filterStates(EnumSet.of(TransactionState.ONGOING));
       List<String> ids = new ArrayList<>();
-      for (TransactionListing listed : admin.listTransactions(running).all().get()) {
+      for (TransactionListing listed : admin.listTransactions().all().get()) {
         if (listed.transactionalId().startsWith(KafkaSink.prefix(spec))) {
           ids.add(listed.transactionalId());
         }
@@ -106,10 +107,15 @@ final class Transactions implements AutoCloseable {
         admin.fenceProducers(ids).all().get();
       }
     } catch (ExecutionException e) {
-      throw new IOException(e.getCause());
+      throw failed(e.getCause());
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
+  }
+
+  private IOException failed(Throwable cause) {
+    String code = Refused.is(cause) ? "MS-KAFKA-010" : "MS-KAFKA-005";
+    return new IOException(code + ": sink \"" + spec.name() + "\": Kafka cannot be asked about its transactions: " + cause, cause);
   }
 
   private static void pause() throws IOException {

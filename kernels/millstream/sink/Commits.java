@@ -2,16 +2,55 @@ package millstream.sink;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import millstream.journal.Disk;
+import millstream.journal.Locks;
 
 /** What a checkpoint says: which query it is of, and the last epoch that was committed. */
 final class Commits {
+  /** By checkpoint, the name of the run of this process. */
+  private static final Map<String, String> RUNS = new ConcurrentHashMap<>();
+
   private final Disk disk;
   private final String folder;
 
   Commits(String checkpoint) {
     disk = Disk.of(checkpoint);
     folder = Disk.plain(checkpoint);
+  }
+
+  /** Refuses if another run goes on from this checkpoint, for as long as {@code locks} is open. Only local disks have locks. */
+  void claim(Locks locks) throws IOException {
+    if (disk.isLocal()) {
+      Path own = Files.createDirectories(Path.of(folder)).toRealPath();
+      if (!locks.take(own.resolve("lock"))) {
+        throw SinkException.checkpointInUse(own.toString());
+      }
+    }
+  }
+
+  /**
+   * Puts this run's name into the checkpoint. A lock may be lost, by a process that hangs for too long or where a disk has none:
+   * then the name says who came last.
+   */
+  void takeOver() throws IOException {
+    String own = UUID.randomUUID().toString();
+    disk.makeFolder(folder);
+    disk.writeAtomically(folder + "/run", own.getBytes(StandardCharsets.UTF_8));
+    RUNS.put(folder, own);
+  }
+
+  /** Refuses what a run does that another one has taken over from. */
+  void requireOwn() throws IOException {
+    String own = RUNS.get(folder);
+    if (own != null && !own.equals(new String(disk.readAll(folder + "/run"), StandardCharsets.UTF_8))) {
+      throw SinkException.takenOver(folder);
+    }
   }
 
   /** -1 if no epoch was committed yet. */

@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The second phase: publishes epochs once Spark has committed them. Spark writes its commit log, then tells of the
@@ -14,7 +16,9 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
  */
 public final class Publisher extends StreamingQueryListener implements AutoCloseable {
   private static final long serialVersionUID = 1L;
-  /** By sinks: what went wrong. The next epoch fails by it, for nobody sees an error that a listener throws. */
+  private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
+
+  /** By sinks: what went wrong. Nobody sees an error that a listener throws: the run asks, and so does the next epoch. */
   private static final Map<String, Throwable> FAILED = new ConcurrentHashMap<>();
 
   /** By sinks: the publisher of the run that writes to them. */
@@ -39,8 +43,12 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   /** The last published epoch, when all that is committed is published: called between two epochs. */
   static long publishNow(String sinks) {
     Publisher running = RUNNING.get(sinks);
+    return running == null ? -1 : running.publishOrFail();
+  }
+
+  private long publishOrFail() {
     try {
-      return running == null ? -1 : running.publish();
+      return publish();
     } catch (IOException e) {
       throw SinkException.publishFailed(e);
     }
@@ -53,6 +61,14 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     }
   }
 
+  /** Before anything is changed that another run may have taken over. */
+  static void requireOwn(String sinks) throws IOException {
+    Publisher running = RUNNING.get(sinks);
+    if (running != null) {
+      running.commits.requireOwn();
+    }
+  }
+
   static void forget(String sinks) {
     FAILED.remove(sinks);
   }
@@ -61,6 +77,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   public synchronized long publish() throws IOException {
     long last = closed ? published : commits.last();
     if (last > published) {
+      commits.requireOwn();
       for (Committer committer : committers) {
         committer.publish(last);
       }
@@ -78,8 +95,14 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
         publish();
       }
     } catch (IOException | RuntimeException e) {
+      LOG.error("a committed epoch could not be published", e);
       FAILED.put(sinks, e);
     }
+  }
+
+  /** Throws what went wrong: a stream may rest, and there is no next epoch then. */
+  public void check() {
+    checkHealthy(sinks);
   }
 
   @Override
@@ -98,12 +121,20 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   /** Publishes what is committed, and nothing afterwards: to be called before the locks are given back. */
   @Override
   public synchronized void close() throws IOException {
-    if (!closed) {
-      publish();
+    if (closed) {
+      return;
+    }
+    try {
+      publishOrFail();
+      commits.requireOwn();
+      // Not if that failed: what is committed and not yet published is open still.
+      for (Committer committer : committers) {
+        committer.finish();
+      }
+    } finally {
       closed = true;
       RUNNING.remove(sinks, this);
       for (Committer committer : committers) {
-        committer.finish();
         committer.close();
       }
     }

@@ -9,28 +9,34 @@ import millstream.journal.Locks;
 public final class Recovery {
   private Recovery() {}
 
-  /** Returns the sinks' locks: to be closed when the run is over. */
+  /** Returns the locks of checkpoint and sinks: to be closed when the run is over. */
   public static AutoCloseable run(String sinks, String checkpoint) throws IOException {
     Locks locks = new Locks();
+    List<Committer> committers = new ArrayList<>();
     try {
-      List<Committer> committers = new ArrayList<>();
+      Commits commits = new Commits(checkpoint);
+      // Before anything is changed: of two runs, the second would throw away what the first has prepared.
+      commits.claim(locks);
       for (SinkSpec spec : SinkSpec.parse(sinks)) {
         Committer committer = SinkKind.of(spec).committer(spec);
         committers.add(committer);
         committer.claim(locks);
       }
-      Commits commits = new Commits(checkpoint);
+      commits.takeOver();
       commits.clean();
       long last = commits.last();
       for (Committer committer : committers) {
         committer.recover(last);
-        committer.close();
       }
       Publisher.forget(sinks);
       return locks;
     } catch (IOException | RuntimeException e) {
       locks.close();
       throw e;
+    } finally {
+      for (Committer committer : committers) {
+        committer.close();
+      }
     }
   }
 }

@@ -34,6 +34,15 @@ public final class SinkException extends RuntimeException {
         "MS-SINK-006: sink \"" + sink + "\": another run of this job is writing to " + place + ".", null);
   }
 
+  static SinkException checkpointInUse(String folder) {
+    return new SinkException("MS-CHECKPOINT-005: another run of this job goes on from the checkpoint " + folder + ".", null);
+  }
+
+  static SinkException takenOver(String folder) {
+    return new SinkException(
+        "MS-CHECKPOINT-006: another run of this job has taken over the checkpoint " + folder + ", and goes on from there.", null);
+  }
+
   static SinkException publishFailed(Throwable cause) {
     return new SinkException("MS-SINK-005: a committed epoch could not be published: " + cause.getMessage(), cause);
   }

@@ -11,11 +11,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /** One sink of a job, as Python describes it. Settings hold what only its kind understands. */
 public record SinkSpec(String name, String kind, String writer, Mode mode, HashMap<String, String> settings)
     implements Serializable {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Pattern ESCAPED = Pattern.compile("[^A-Za-z0-9_.]|_(?=x)");
 
   /** What a row's weight means to the sink. */
   public enum Mode {
@@ -47,8 +49,7 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
       settings.put(field.getKey(), field.getValue().asText());
     }
     String name = take(settings, "name");
-    // In file names '-' parts the writer from the epoch, so it may not be within the writer.
-    String writer = take(settings, "writer").replaceAll("[^A-Za-z0-9_.]", "_");
+    String writer = escaped(take(settings, "writer"));
     String mode = take(settings, "mode");
     try {
       Mode parsed = Mode.valueOf(mode.toUpperCase(Locale.ROOT));
@@ -57,6 +58,14 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
       throw SinkException.badOption(
           "sink \"" + name + "\" has mode \"" + mode + "\"; append, upsert and changelog exist.");
     }
+  }
+
+  /**
+   * In file names '-' parts the writer from the epoch, so it may not be within the writer; others may mean something to a
+   * disk. Two names stay two: what an escape could be taken for is escaped, too.
+   */
+  private static String escaped(String writer) {
+    return ESCAPED.matcher(writer).replaceAll(found -> String.format("_x%x_", found.group().codePointAt(0)));
   }
 
   /** Without the settings: there may be secrets among them. */

@@ -43,7 +43,16 @@ final class SinksWrite implements StreamingWrite {
   @Override
   public void commit(long epoch, WriterCommitMessage[] messages) {
     Publisher.checkHealthy(sinks);
+    requireOwn();
     prepared(SinkSpec.parse(sinks), epoch, messages);
+  }
+
+  private void requireOwn() {
+    try {
+      Publisher.requireOwn(sinks);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   static void prepared(List<SinkSpec> specs, long epoch, WriterCommitMessage[] messages) {
@@ -69,6 +78,7 @@ final class SinksWrite implements StreamingWrite {
 
   @Override
   public void abort(long epoch, WriterCommitMessage[] messages) {
+    requireOwn();
     discard(SinkSpec.parse(sinks), epoch);
   }
 

@@ -204,6 +204,14 @@ class TellsProgress(Protocol):
     def consumed(self, job: str) -> Consumed: ...
 
 
+@runtime_checkable
+class LimitsEpochs(Protocol):
+    """A sink that holds something open as long as an epoch lasts, and cannot do so for ever."""
+
+    @property
+    def longest_epoch_ms(self) -> int: ...
+
+
 def record_columns(options: SourceOptions) -> tuple[tuple[str, str, str], ...]:
     return options.record_columns if isinstance(options, HasRecords) else ()
 

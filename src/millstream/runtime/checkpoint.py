@@ -2,7 +2,7 @@
 
 <checkpoint>/millstream.json   job, identity, sources, operators with the shape of their state
 <checkpoint>/sources.json      what the sources read, as identities.py says
-<checkpoint>/spark/            offsets, commits and state, as Spark keeps them
+<checkpoint>/spark/            offsets, commits and state, as Spark keeps them; `lock`, held by the one run
 <checkpoint>/staged/           a journal: rows for sinks that Python carries them to, and how far they have come
 <checkpoint>/received/         a journal: changes from sources that cannot be read again
 """

@@ -16,6 +16,7 @@ TRANSIENT = {
     "MS-RUN-005",
     "MS-SINK-005",
     "MS-JOURNAL-009",
+    "MS-AVRO-003",
     "MS-POSTGRES-001",
     "MS-DELTA-001",
     "MS-KAFKA-003",
@@ -23,8 +24,10 @@ TRANSIENT = {
     "MS-PROCESS-105",
 }
 """Spark failed for a reason of its own, a disk is full (so does the journal say), a committed epoch could not be
-published, a database, a table's storage or Kafka does not answer, a Python process was killed."""
+published, a database, a table's storage, Kafka or its registry does not answer, a Python process was killed."""
 HINTS = {
+    "MS-CHECKPOINT-006": "this run was thought to have ended: leave the job to the other one",
+    "MS-CHECKPOINT-005": "stop the other run first: a process that hangs holds its checkpoint until it has ended",
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
     "MS-KAFKA-008": 'allow more by kafka.cluster(settings={"max.request.size": …}) and the topic\'s max.message.bytes, '
     "or leave such rows out",
@@ -32,6 +35,10 @@ HINTS = {
     "the folder sinks of the checkpoint; to have them, start the job with a new checkpoint",
 }
 """What to do about errors that come from the JVM."""
+REFUSED = re.compile(r"\w*(?:Authentication|Authorization)Exception: ([^\n]+)")
+"""By Kafka, to whoever reads."""
+DATA = re.compile(r"SQLSTATE: (?:22|42)\w{3}")
+"""What SQL calls a data exception, a division by zero for one, or a wrong statement: the same rows fail again."""
 LOST = re.compile(r"(?:Some data may have been lost.*?Reason:|OffsetOutOfRangeException:)\s*([^\n]+)", re.DOTALL)
 """Records of Kafka; the second in real time."""
 UNREAD = re.compile(r"while reading file (\S+)")
@@ -74,6 +81,11 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             found=lost.group(1),
             hint='keep records longer than the job may be away; to go on with what is left, say on_loss="skip"',
         )
+    elif (refused := REFUSED.search(whole)) is not None:
+        found = MillstreamError("MS-KAFKA-010", f'job "{job}" is refused by Kafka.', found=refused.group(1).strip())
+    elif DATA.search(whole):
+        said = f'job "{job}" failed on its data: {reason(text)}'
+        found = MillstreamError("MS-RUN-009", said, hint=where_spark_tells())
     else:
         found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())
     found.__cause__ = error

@@ -46,6 +46,12 @@ def read(file: Path) -> dict[str, dict[str, str]]:
     return found
 
 
+def refuse_made_anew(found: tuple[Source, str] | None) -> None:
+    """The same while a job runs: the query tells what it has met."""
+    if found is not None:
+        raise made_anew(*found)
+
+
 def made_anew(source: Source, name: str) -> MillstreamError:
     return MillstreamError(
         "MS-SOURCE-007",

@@ -1,4 +1,4 @@
-"""Ctrl-C while a job runs."""
+"""Being told to stop while a job runs: by Ctrl-C, or by whoever ends processes, as `docker stop` and systemd do."""
 
 from __future__ import annotations
 
@@ -10,15 +10,25 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts() -> Iterator[threading.Event]:
-    """Inside, Ctrl-C sets the event and breaks nothing off: a call to the JVM that is broken off cannot be
-    mended. Where Ctrl-C is ignored, as in the background, it stays so."""
+    """Inside, such a signal sets the event and breaks nothing off: a call to the JVM that is broken off cannot be
+    mended."""
     interrupted = threading.Event()
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before is signal.SIG_IGN:
+    if threading.current_thread() is not threading.main_thread():
         yield interrupted
         return
-    signal.signal(signal.SIGINT, lambda number, frame: interrupted.set())
+    before = {number: signal.getsignal(number) for number in answered()}
+    for number in before:
+        signal.signal(number, lambda *_: interrupted.set())
     try:
         yield interrupted
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def answered() -> list[signal.Signals]:
+    """Where Ctrl-C is ignored, as in the background, it stays so; a program that answers SIGTERM itself goes on
+    doing so."""
+    ctrl_c = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    ended = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    return [signal.SIGINT] * ctrl_c + [signal.SIGTERM] * ended

@@ -1,8 +1,11 @@
-"""What real time cannot run: rows and timers of an epoch come mixed there, so that few steps may wait in a row."""
+"""What real time cannot run: rows and timers of an epoch come mixed there, so that few steps may wait in a row.
+And epochs that last longer than a sink can hold them open."""
 
 from __future__ import annotations
 
 from millstream.errors import MillstreamError
+from millstream.plan.connectors import LimitsEpochs
+from millstream.plan.modes import RealTime
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.operators import Aggregate, Join, Sessions
 from millstream.planner.stages import JobPlan
@@ -17,6 +20,19 @@ def refuse_long_waits(plan: JobPlan) -> None:
                 f'step "{node.name}" waits for rows that a join lets wait, which real time cannot do yet.',
                 at=node.at,
                 hint="run the job with ms.micro_batch()",
+            )
+
+
+def refuse_long_epochs(plan: JobPlan, mode: RealTime) -> None:
+    """No epoch would ever be committed."""
+    for sink in plan.sinks:
+        if isinstance(sink.options, LimitsEpochs) and mode.checkpoint_every_ms >= sink.options.longest_epoch_ms:
+            raise MillstreamError(
+                "MS-RUN-010",
+                f'sink "{sink.name}" gives an epoch up after {sink.options.longest_epoch_ms / 1000:g} s, '
+                f"and epochs are to last {mode.checkpoint_every_ms / 1000:g} s.",
+                at=sink.at,
+                hint="shorten checkpoint_every, or lengthen transaction_timeout",
             )
 
 

@@ -23,11 +23,11 @@ from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, Load, load, stage, staged
 from millstream.runtime.checkpoint import fingerprint, open_checkpoint
 from millstream.runtime.failures import explained, transient
-from millstream.runtime.identities import check_identities
+from millstream.runtime.identities import check_identities, refuse_made_anew
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
 from millstream.runtime.read_files import refuse_changed
-from millstream.runtime.real_time import refuse_long_waits
+from millstream.runtime.real_time import refuse_long_epochs, refuse_long_waits
 from millstream.runtime.receive import Reception
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
@@ -174,6 +174,8 @@ class Run:
                 if beside is not None and beside.failure is not None:
                     raise beside.failure
             if not ended:
+                self._query.check()
+                refuse_made_anew(self._query.made_anew())
                 return False
             self._close()
         except Exception as error:
@@ -227,7 +229,7 @@ class Run:
             self._failed(error)
 
     def wait(self) -> None:
-        """Until the input ends, the job fails, or the user interrupts."""
+        """Until the input ends, the job fails, or somebody tells it to stop: by Ctrl-C, or as `docker stop` does."""
         with interrupts() as interrupted:
             while not interrupted.is_set() and not self.poll(0.2):
                 pass
@@ -238,9 +240,13 @@ class Run:
         if self._life.over:
             return
         self._life.move(State.STOPPING)
-        if self._query is not None:
-            self._query.stop()
-        self._close()
+        try:
+            if self._query is not None:
+                self._query.stop()
+            self._close()
+        except Exception as error:
+            self._life.move(State.FAILED)
+            raise explained(self.job, error, self._plan) from error
         self._life.move(State.STOPPED)
 
 
@@ -254,6 +260,7 @@ def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
     """How many tasks run at once: in real time, all of them, all the time."""
     if isinstance(mode, RealTime):
         refuse_long_waits(plan)
+        refuse_long_epochs(plan, mode)
     partitions = sum(source.options.partitions() for source in plan.sources)
     for static in plan.statics:
         static.options.partitions()  # an error if it is not there

@@ -23,21 +23,23 @@ def topics(client: dict[str, str], names: tuple[str, ...], pattern: str | None) 
     """Topics by name or by pattern; an error if one is not there."""
     jvm: Any = SparkContext._jvm
     assert jvm is not None, "the session was not prepared"
-    answer = json.loads(jvm.millstream.kafka.Topics.partitions(json.dumps(client)))
-    if "error" in answer:
-        raise MillstreamError(
-            "MS-KAFKA-003", f"no Kafka broker answers at {client['bootstrap.servers']}.", found=answer["error"]
-        )
+    answer = json.loads(jvm.millstream.kafka.Topics.find(json.dumps(client), json.dumps(names), pattern))
+    if "topics" not in answer:
+        raise unanswered(client["bootstrap.servers"], answer)
     there = {name: Topic(**told) for name, told in answer["topics"].items()}
-    if pattern is not None:
-        matching = jvm.millstream.kafka.Topics.matching(json.dumps(list(there)), pattern)
-        return {name: there[name] for name in json.loads(matching)}
     for name in names:
         if name not in there:
             raise MillstreamError(
                 "MS-KAFKA-004",
                 f'there is no Kafka topic "{name}" at {client["bootstrap.servers"]}.',
-                found="topics: " + ", ".join(sorted(there)[:20]),
-                hint=did_you_mean(name, there),
+                found="topics: " + ", ".join(sorted(answer["others"])[:20]),
+                hint=did_you_mean(name, answer["others"]),
             )
-    return {name: there[name] for name in names}
+    return there
+
+
+def unanswered(servers: str, answer: dict[str, str]) -> MillstreamError:
+    if "refused" in answer:
+        hint = "look at tls, sasl and the settings of the cluster, and at what its user may do"
+        return MillstreamError("MS-KAFKA-010", f"Kafka at {servers} refuses.", found=answer["refused"], hint=hint)
+    return MillstreamError("MS-KAFKA-003", f"no Kafka broker answers at {servers}.", found=answer["error"])

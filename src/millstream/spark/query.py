@@ -10,9 +10,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from millstream.plan.connectors import KeepsSecrets, StagedSink, TellsProgress, staged_topic
+from millstream.plan.connectors import HasIdentities, KeepsSecrets, StagedSink, TellsProgress, staged_topic
 from millstream.plan.modes import MicroBatch, Mode, RealTime
-from millstream.plan.nodes import Sink
+from millstream.plan.nodes import Sink, Source
 from millstream.planner.stages import JobPlan
 from millstream.spark.lower.call import SKIPPED
 from millstream.spark.lower.job import Lowered
@@ -41,14 +41,39 @@ class Target:
 class Query:
     """A started query. `close` stops it, publishes what is committed and gives the sinks' locks back."""
 
-    def __init__(self, query: StreamingQuery, clock: Any, spark: SparkSession, opened: ExitStack) -> None:
+    def __init__(
+        self, query: StreamingQuery, publisher: Any, clock: Any, spark: SparkSession, opened: ExitStack
+    ) -> None:
         self.query = query
+        self._publisher = publisher
         self._clock = clock
         self._spark = spark
         self._opened = opened
+        self._watched: list[tuple[Source, Any]] = []
 
     def stop(self) -> None:
         self.query.stop()
+
+    def check(self) -> None:
+        """Raises what went wrong beside the query."""
+        self._publisher.check()
+
+    def watch(self, plan: JobPlan, job: str) -> None:
+        """Sees to it that what sources read is not something else all of a sudden."""
+        jvm: Any = self._spark._jvm
+        for number, source in enumerate(plan.sources):
+            if isinstance(source.options, HasIdentities) and isinstance(source.options, TellsProgress):
+                client = json.dumps(dict(source.options.consumed(job).client))
+                known = json.dumps(source.options.identities())
+                listener = jvm.millstream.kafka.TopicIds(self.query.id, number, known, client)
+                self._opened.callback(listener.close)
+                listen(listener, self._spark, self._opened)
+                self._watched.append((source, listener))
+
+    def made_anew(self) -> tuple[Source, str] | None:
+        """A topic that was deleted and made anew since the query started, and the source that reads it."""
+        found = ((source, listener.madeAnew()) for source, listener in self._watched)
+        return next(((source, str(name)) for source, name in found if name is not None), None)
 
     def skipped(self, source: str) -> int:
         jvm: Any = self._spark._jvm
@@ -69,6 +94,10 @@ class Query:
         name = self._clock.heldBackBy() if self._clock is not None else None
         return None if name is None else str(name)
 
+    def keep(self, opened: ExitStack) -> None:
+        """All is open, and stays so until `close`."""
+        self._opened = opened
+
     def close(self) -> None:
         self._opened.close()
 
@@ -88,14 +117,17 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         opened.callback(publisher.close)
         if isinstance(mode, MicroBatch) and mode.clock is not None:
             query = clocked(lowered, listed, mode.clock, target, spark)
-            return Query(query, None, spark, opened.pop_all())
+            return Query(query, publisher, None, spark, opened.pop_all())
         clock = clock_of(lowered, mode, target, spark)
         if clock is not None:
             opened.callback(clock.close)
         query = writer(lowered, plan, mode, target, listed).start()
         opened.callback(query.stop)
         tell_readers(plan, target, query, spark, opened)
-        return Query(query, clock, spark, opened.pop_all())
+        started = Query(query, publisher, clock, spark, opened)
+        started.watch(plan, target.job)
+        started.keep(opened.pop_all())
+        return started
 
 
 def listen(listener: Any, spark: SparkSession, opened: ExitStack) -> None:

@@ -24,6 +24,9 @@ POINTS = (
 )
 """In the order in which an epoch meets them."""
 
+REPAIR_POINTS = ("sink.repair.before", "sink.repair.after")
+"""Those of a Kafka sink that writes again what the brokers have given up."""
+
 CARRY_POINTS = ("carry.before", "carry.during", "carry.after")
 """Those of a sink that Python carries committed epochs to (Postgres, Delta), which come after all others."""
 
@@ -36,7 +39,7 @@ class Fault:
     epoch: int | None = None
 
     def __post_init__(self) -> None:
-        points = (*POINTS, *CARRY_POINTS)
+        points = (*POINTS, *REPAIR_POINTS, *CARRY_POINTS)
         if self.point not in points:
             raise ValueError(f"no fault point {self.point!r}; there are: {', '.join(points)}")
 

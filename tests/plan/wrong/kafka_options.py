@@ -83,6 +83,11 @@ def avro_without_a_schema(job):
 
 
 @wrong
+def a_start_in_a_topic_that_is_not_read(job):
+    kafka.source("likes", starting={"lkies": {0: 5}}, servers="host:9092")
+
+
+@wrong
 def a_registry_for_json(job):
     kafka.sink("orders", registry="http://host:8081", servers="host:9092")
 

@@ -46,6 +46,10 @@ class KafkaSink:
     def partition_by(self) -> tuple[str, ...]:
         return ()
 
+    @property
+    def longest_epoch_ms(self) -> int:
+        return self.transaction_timeout_ms
+
     def jars(self) -> Jars:
         return Jars("kafka", self.jar_folder)
 

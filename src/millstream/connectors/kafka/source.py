@@ -14,7 +14,9 @@ from millstream.connectors.kafka.cluster import Cluster, at, one_of, wrong
 from millstream.connectors.kafka.protobuf import Protobuf
 from millstream.connectors.kafka.schemas import Schemas, schemas
 from millstream.connectors.kafka.sink import KafkaSink
+from millstream.errors import MillstreamError, did_you_mean
 from millstream.plan.connectors import Consumed, Format, Jars, KeyFormat, OnError, Reader
+from millstream.plan.errors import here
 
 if TYPE_CHECKING:
     from millstream.spark.kafka import Topic
@@ -118,10 +120,16 @@ class KafkaSource:
             return {"startingOffsets": self.starting}
         if self.starting.isdigit():
             return {"startingTimestamp": self.starting, "startingOffsetsByTimestampStrategy": "latest"}
-        named = json.loads(self.starting)
+        named, there = json.loads(self.starting), self.found()
+        for name, parts in named.items():
+            known(name, tuple(there))
+            for part in parts:
+                if int(part) >= there[name].partitions:
+                    has = f'topic "{name}" has {there[name].partitions} partitions'
+                    raise wrong(f"starting names partition {part}, and {has}.", "partitions are counted from 0")
         offsets = {
             name: {str(n): named.get(name, {}).get(str(n), SPECIAL["earliest"]) for n in range(topic.partitions)}
-            for name, topic in self.found().items()
+            for name, topic in there.items()
         }
         return {"startingOffsets": json.dumps(offsets)}
 
@@ -218,6 +226,8 @@ def begin(starting: Starting, topics: tuple[str, ...]) -> str:
     by_topic: dict[str, Mapping[int, int]] = {}
     for name, value in starting.items():
         if isinstance(value, Mapping):
+            if topics:
+                known(str(name), topics)
             by_topic[str(name)] = value
         elif len(topics) == 1:
             by_topic.setdefault(topics[0], {})
@@ -225,6 +235,17 @@ def begin(starting: Starting, topics: tuple[str, ...]) -> str:
         else:
             raise wrong("offsets of several topics need the topics' names.", 'starting={"likes": {0: 1200}}')
     return json.dumps({topic: {str(n): o for n, o in sorted(part.items())} for topic, part in by_topic.items()})
+
+
+def known(name: str, topics: tuple[str, ...]) -> None:
+    if name not in topics:
+        raise MillstreamError(
+            "MS-KAFKA-001",
+            f'starting names topic "{name}", which is not read.',
+            at=here(),
+            found="topics: " + ", ".join(sorted(topics)[:20]),
+            hint=did_you_mean(name, topics),
+        )
 
 
 def millis(moment: datetime) -> str:

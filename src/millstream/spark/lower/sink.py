@@ -22,10 +22,13 @@ Whole = dict[int, DataType]
 """By sink, the type of the whole rows that it is handed."""
 WHOLE = ("parquet", "avro", "protobuf")
 """Formats that the kernels write: they are handed whole rows."""
-JSON_OPTIONS = (
-    """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", """
-    """'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")"""
+TIMES = (
+    """'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", """
+    """'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'"""
 )
+JSON_OPTIONS = f"map({TIMES})"
+KEY_OPTIONS = f"map({TIMES}, 'ignoreNullFields', 'false')"
+"""A key names all its columns, for NULL is a value there like any other."""
 CSV_OPTIONS = JSON_OPTIONS
 
 
@@ -139,18 +142,18 @@ def record_key(sink: Sink) -> str:
     ]
     if not chosen and sink.mode == "upsert":
         return "'{}'"
-    return to_json(chosen) if chosen else "NULL"
+    return to_json(chosen, KEY_OPTIONS) if chosen else "NULL"
 
 
-def to_json(columns: list[tuple[str, str]]) -> str:
-    return f"to_json({named_struct(columns)}, {JSON_OPTIONS})"
+def to_json(columns: list[tuple[str, str]], options: str = JSON_OPTIONS) -> str:
+    return f"to_json({named_struct(columns)}, {options})"
 
 
 def raw(sink: Sink) -> tuple[str, str]:
     fields = {column.name: field(column.field) for column in sink.columns}
     if "value" not in fields or not fields.keys() <= {"key", "value"}:
         raise MillstreamError(
-            "MS-SINK-005",
+            "MS-SINK-008",
             f'step "{sink.name}" writes raw records, which have the columns value and, if wanted, key.',
             at=sink.at,
             found=", ".join(fields),

@@ -1,0 +1,84 @@
+"""Jobs as processes: told to stop, started twice, and thought to be dead."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from broker import Topics
+from count_job import MODES, count_job
+from test_kafka_kill import Sender, finish, process
+
+import millstream as ms
+from crash.process import PATIENCE, Process, committed, until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def folder(topics: Topics, tmp_path: Path) -> Path:
+    for topic in ("in", "every", "counts"):
+        topics.create(topic, 2)
+    return tmp_path
+
+
+def advanced(folder: Path, job: Process, epochs: int = 2) -> None:
+    before = committed(folder / "checkpoint")
+    until(lambda: committed(folder / "checkpoint") >= before + epochs, job)
+
+
+def test_told_to_stop_it_leaves_nothing_open(topics: Topics, folder: Path) -> None:
+    """By SIGTERM, as `docker stop` does: what was open would hold up readers of committed rows."""
+    job = process(topics, folder, "one-epoch")
+    try:
+        topics.send(topics.name("in"), *({"k": "a", "n": n} for n in range(10)))
+        until(lambda: len(topics.read(topics.name("every"), "read_uncommitted")) == 10, job)
+        assert not topics.settled(topics.name("every"))
+        os.kill(job.process.pid, signal.SIGTERM)
+        assert job.process.wait(PATIENCE) == 0
+        assert all(topics.settled(topics.name(name)) for name in ("every", "counts"))
+    finally:
+        job.kill()
+
+
+def test_one_that_was_thought_to_be_dead_writes_nothing_more(
+    topics: Topics, folder: Path, spark: SparkSession
+) -> None:
+    """It hangs, another run takes its place where no lock holds it back, and then it wakes up."""
+    with Sender(topics, seed=5) as sender:
+        first = process(topics, folder, "real-time")
+        try:
+            advanced(folder, first)
+            os.killpg(first.process.pid, signal.SIGSTOP)
+            (folder / "checkpoint" / "spark" / "lock").unlink()
+            sender.finish()
+            finish(topics, folder, MODES["real-time"], sender.sent, spark)
+            os.killpg(first.process.pid, signal.SIGCONT)
+            assert first.process.wait(PATIENCE) != 0
+        finally:
+            first.kill()
+        finish(topics, folder, MODES["real-time"], sender.sent, spark)
+
+
+def test_a_second_run_is_refused_and_takes_nothing_away(topics: Topics, folder: Path, spark: SparkSession) -> None:
+    """As in a deployment that starts the new process before the old one has ended."""
+    with Sender(topics, seed=3) as sender:
+        first = process(topics, folder, "real-time")
+        try:
+            advanced(folder, first)
+            for _ in range(3):
+                second = count_job(topics.servers, topics.prefix, str(folder / "checkpoint"), "15 minutes")
+                with pytest.raises(ms.MillstreamError) as caught:
+                    second.run(MODES["real-time"], spark=spark)
+                assert caught.value.code == "MS-CHECKPOINT-005"
+            advanced(folder, first)
+        finally:
+            first.kill()
+        sender.finish()
+        finish(topics, folder, MODES["real-time"], sender.sent, spark)

@@ -1,0 +1,59 @@
+"""A committed epoch that cannot be published is not kept quiet, though no other epoch comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import millstream as ms
+from millstream import files, journal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Broken:
+    """A running job whose next epoch finds something in the place that it is to be published to."""
+
+    def __init__(self, folder: Path, spark: SparkSession) -> None:
+        path = str(folder / "journal")
+        journal.create(path, "in", 1)
+        self._producer = journal.producer(path, "in")
+        job = ms.Job("copy", checkpoint=str(folder / "checkpoint"), parallelism=1)
+        out = folder / "out"
+        job.stream(journal.source("in", path=path), schema="n BIGINT").to(files.sink(str(out), format="json"))
+        self.run = job.start(ms.micro_batch("0 seconds"), spark=spark)
+        self.send()
+        while not (published := list(out.glob("epoch=*"))):
+            assert not self.run.poll(0.05)
+        (self.next,) = (first.with_name(first.name[:-1] + "1") for first in published)
+        self.next.write_text("in the way")
+        self.send()
+
+    def send(self) -> None:
+        self._producer.send({"n": 1})
+        self._producer.flush()
+
+
+@pytest.fixture
+def broken(tmp_path: Path, spark: SparkSession) -> Broken:
+    return Broken(tmp_path, spark)
+
+
+def test_whoever_waits_for_the_job_is_told(broken: Broken) -> None:
+    with pytest.raises(ms.MillstreamError) as error:
+        broken.run.wait()
+    assert error.value.code == "MS-SINK-005"
+    assert broken.next.name in error.value.message
+    assert broken.run.state.value == "failed"
+
+
+def test_whoever_stops_the_job_is_told(broken: Broken, tmp_path: Path) -> None:
+    while not (tmp_path / "checkpoint" / "spark" / "commits" / "1").exists():
+        pass
+    with pytest.raises(ms.MillstreamError) as error:
+        broken.run.stop()
+    assert error.value.code == "MS-SINK-005"
+    assert broken.run.state.value == "failed"
