@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
-from pyspark.sql.types import DataType, IntegerType, MapType
+from pyspark.sql.types import DataType, DecimalType, IntegerType, LongType, MapType, StringType
 
+from millstream.errors import MillstreamError
 from millstream.plan.expressions import Expr, field, momentary
 from millstream.plan.node import Node
 from millstream.plan.operators import Join
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored
-from millstream.spark.lower.types import common_type, sql_type, types_of
+from millstream.spark.lower.types import common_type, floating, sql_type, types_of
 
 BUCKETS = 64
 """Rows with a NULL key are spread by their hash over so many groups."""
@@ -26,9 +27,31 @@ def shapes(node: Join, rows: Frames) -> tuple[Shape, ...]:
     left, right = rows
     left_keys, right_keys = [pair[0].sql for pair in node.on], [pair[1].sql for pair in node.on]
     pairs = zip(types_of(left, left_keys), types_of(right, right_keys), strict=True)
-    types = tuple(common_type(left, one, other) for one, other in pairs)
+    compared = [(one, other, common_type(left, one, other)) for one, other in pairs]
+    refuse_merged_keys(node, compared)
+    types = tuple(common for _, _, common in compared)
     sides = ((left, left_keys, node.left), (right, right_keys, node.right))
     return tuple(side(node, i, *part, types) for i, part in enumerate(sides))
+
+
+def refuse_merged_keys(node: Join, compared: list[tuple[DataType, DataType, DataType]]) -> None:
+    """A key that is compared in another type may match several rows of it, '1' and '01': then it is no key here."""
+    for pair, types in zip(node.on, compared, strict=True):
+        for which in (0, 1):
+            if node.key and not node.tells[which] and node.pairs and merges(types[which], types[2]):
+                raise MillstreamError(
+                    "MS-JOIN-009",
+                    f'step "{node.name}" compares {pair[which].shown}, by which it is matched, as '
+                    f"{types[2].simpleString().upper()}: several values may be one then.",
+                    at=node.at,
+                    found=f"it is a {types[which].simpleString().upper()}",
+                    hint=f"cast the other side: CAST({pair[1 - which].shown} AS {types[which].simpleString().upper()})",
+                )
+
+
+def merges(type_: DataType, common: DataType) -> bool:
+    texts = isinstance(type_, StringType) and not isinstance(common, StringType)
+    return texts or (isinstance(type_, LongType | DecimalType) and floating(common))
 
 
 def side(
