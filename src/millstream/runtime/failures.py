@@ -7,6 +7,7 @@ import re
 from millstream.errors import Location, MillstreamError
 from millstream.plan.node import walk
 from millstream.planner.stages import JobPlan
+from millstream.runtime.bad_values import bad_value
 from millstream.spark.launch import LOG
 
 OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
@@ -58,6 +59,8 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             found=first(whole, FULL),
             hint="free some space and start it again: it goes on where it was",
         )
+    elif (bad := bad_value(text, plan.flow)) is not None and UNREAD.search(text) is None:
+        found = bad
     elif (unread := UNREAD.search(text)) is not None:
         found = MillstreamError(
             "MS-FILES-003",
