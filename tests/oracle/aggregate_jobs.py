@@ -18,6 +18,7 @@ FIGURES = {
     "avg_v": "avg(v)",
     "avg_d": "avg(d)",
     "avg_e": "avg(e)",
+    "avg_l": "avg(l * 1700000000000000000)",
     "min_v": "min(v)",
     "max_v": "max(v)",
     "min_d": "min(d)",

@@ -74,3 +74,23 @@ def outer_joins_by_key(job: ms.Job, topics: Topics) -> None:
     )
     chain.to(topics.sink("chain", changelog=True))
     chain.group_by("c", "d").agg(n="count(*)", ids="count(id)", v="max(v)").to(topics.sink("counts"))
+
+
+@job(people=150, accounts=120)
+def joins_by_one_key(job: ms.Job, topics: Topics) -> None:
+    """Each row of one side meets one row of the other at most: its key alone tells the result's rows apart."""
+    persons, latest = people(job, topics).as_("p"), accounts(job, topics).as_("a")
+    of_account = {"c": "a.c", "id": "a.id", "v": "a.v", "name": "p.name", "w": "p.k"}
+    for how in ("inner", "left"):
+        latest.join(persons, on="a.c = p.c AND a.k = p.id", how=how).select(**of_account).to(
+            topics.sink(f"{how}_moving", key=("c", "id"))
+        )
+        latest.join(persons, on="a.c = p.c AND a.id = p.id AND a.v > 9", how=how).select(**of_account).to(
+            topics.sink(f"{how}_still", key=("c", "id"))
+        )
+        latest.join(persons, on="a.c = p.c AND a.v = p.id", how=how, broadcast=True).select(**of_account).to(
+            topics.sink(f"{how}_copied", key=("c", "id"))
+        )
+    persons.join(latest, on="p.c = a.c AND p.id = a.k", how="right").select(**of_account).to(
+        topics.sink("right_moving", key=("c", "id"))
+    )

@@ -140,6 +140,9 @@ def outer_joins_by_key(job: ms.Job) -> None:
         one="c.id", other="a.id", sum="a.sum"
     ).to(journal.sink("by_owner"))
     people.as_("c").join(other.as_("a"), on="c.id = a.owner", how="anti").to(journal.sink("without"))
+    other.as_("a").join(people.as_("c"), on="a.owner = c.id", how="left").select(id="a.id", of="c.name").to(
+        journal.sink("owned", key="id")
+    )
 
 
 @plan

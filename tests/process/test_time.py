@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from process_bench import Bench, at
 
 import millstream as ms
@@ -66,6 +67,62 @@ def test_batch_fires_all_timers_in_order(bench: Bench) -> None:
     bench.run(idle, ms.batch())
     said = sorted((row["at"], row["k"], row["n"]) for row in bench.read())
     assert said == [(at(1, 30), "a", 2), (at(2, 31), "b", 1), (at(6), "a", 1)]
+
+
+class Rounds(ms.Process):
+    """Rings every ten minutes, five times after the first row; at once for what is past."""
+
+    output = "k STRING, at TIMESTAMP"
+    left = ms.ValueState("INT")
+
+    def on_row(self, key: str, row: Any) -> None:
+        if not self.left.exists():
+            self.left.set(5)
+            self.set_timer(row.at + timedelta(minutes=10))
+        elif row.v == 0:
+            self.set_timer(row.at - timedelta(minutes=40))
+
+    def on_timer(self, key: str, at: datetime) -> Iterator[Any]:
+        yield key, at
+        self.left.set(self.left.get() - 1)
+        if self.left.get() > 0:
+            self.set_timer(at + timedelta(minutes=10))
+
+
+def rounds(rows: ms.Stream, bench: Bench) -> None:
+    rows.key_by("k").process(Rounds, name="rounds").to(bench.sink("out"))
+
+
+ROUNDS = [("a", at(minute)) for minute in (10, 20, 30, 40, 50)]
+
+
+def test_a_timer_for_a_time_that_is_past_keeps_its_time_and_rings_at_once(bench: Bench) -> None:
+    """Time goes on by an hour in one epoch; the run ends when it has caught up."""
+    bench.feed(("a", 1, at(0)), ("z", 1, at(59)))
+    bench.run(rounds)
+    assert [(row["k"], row["at"]) for row in bench.read()] == ROUNDS
+    bench.feed(("a", 0, at(59)))
+    bench.run(rounds)
+    assert [(row["k"], row["at"]) for row in bench.read()][5:] == [("a", at(19))]
+    bench.run(rounds, ms.batch())
+    assert [(row["k"], row["at"]) for row in bench.read() if row["k"] == "a"][6:] == [*ROUNDS, ("a", at(19))]
+
+
+class Again(ms.Process):
+    output = "k STRING"
+
+    def on_row(self, key: str, row: Any) -> None:
+        self.set_timer(row.at)
+
+    def on_timer(self, key: str, at: datetime) -> None:
+        self.set_timer(at)
+
+
+def test_a_timer_that_would_ring_for_ever_is_refused(bench: Bench) -> None:
+    bench.feed(("a", 1, at(0)), ("a", 2, at(1)))
+    for mode in (ms.available_now(), ms.batch()):
+        with pytest.raises(ms.MillstreamError, match="it would ring for ever"):
+            bench.run(lambda rows, bench: rows.key_by("k").process(Again).to(bench.sink("out")), mode)
 
 
 class Recent(ms.Process):

@@ -111,7 +111,7 @@ def test_a_note_that_is_damaged(staged: Staged) -> None:
     staged.load.note.write_text("")
     with pytest.raises(ms.MillstreamError) as error:
         staged.load.carry()
-    assert error.value.code == "MS-CHECKPOINT-005"
+    assert error.value.code == "MS-CHECKPOINT-007"
     staged.load.note.unlink()
     staged.load.carry()
     assert staged.sink.epochs == {0: ["0.0"]}

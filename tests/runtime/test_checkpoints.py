@@ -94,4 +94,4 @@ def test_a_file_of_the_checkpoint_that_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "sources.json").write_text("")
     with pytest.raises(ms.MillstreamError) as error:
         check_identities((), tmp_path)
-    assert error.value.code == "MS-CHECKPOINT-005"
+    assert error.value.code == "MS-CHECKPOINT-007"

@@ -20,6 +20,7 @@ final class Accumulators {
           entry("count", (at, type) -> new Count(at)),
           entry("plain_sum", (at, type) -> new PlainSum(at, type.equals(DataTypes.DoubleType))),
           entry("sum_long", (at, type) -> new SumLong(at)),
+          entry("sum_wide", (at, type) -> new SumWide(at)),
           entry("sum_double", (at, type) -> new SumDouble(at)),
           entry("sum_decimal", SumDecimal::new),
           entry("squares", (at, type) -> new Squares(at)),

@@ -45,9 +45,7 @@ def source(
     step = Step(name or options.label, here())
     fields = source_schema(options, schema, step)
     arrival = None
-    if isinstance(time, ProcessingTime) and options.format == "raw":
-        time = "timestamp"
-    elif isinstance(time, ProcessingTime):
+    if isinstance(time, ProcessingTime):
         arrival = time = new_field(time.column, fields, step)
         fields = (*fields, FieldType(arrival, "TIMESTAMP"))
     elif time is not None:
@@ -90,8 +88,12 @@ def check_lengths(time: str | None, lengths: dict[str, str | None], step: Step) 
     for name, length in lengths.items():
         if length is not None and time is None:
             raise step.error("MS-SOURCE-006", f"has {name}=, but no time=.", hint='say which column: time="at"')
-        if length is not None:
-            milliseconds(length)
+        if length is not None and milliseconds(length) < 1 and name == "idle_after":
+            raise step.error(
+                "MS-SOURCE-006",
+                f"is to be idle after {length!r}.",
+                hint='give a length above 0: idle_after="10 seconds"',
+            )
 
 
 def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> Key:

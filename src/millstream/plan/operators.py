@@ -307,14 +307,25 @@ class Join(Stateful):
 
     @cached_property
     def key(self) -> Key | None:
-        """Both sides' keys: a row without a partner has NULL in the place of the other's."""
-        left, right = self.carried
-        if not self.pairs:
-            return tuple(left[name] for name in self.left.key) if self.left.key else None
-        if self.left.key is None or self.right.key is None:
+        """The keys of the sides that tell rows apart: one without a partner has NULL in the place of the other's."""
+        sides = zip(self.inputs, self.carried, self.tells, strict=True)
+        keys = [(side.key, carried) for side, carried, tells in sides if tells]
+        if any(key is None for key, _ in keys):
             return None
-        other = [name for name in self.right.key if name != COPY]
-        return (*(left[name] for name in self.left.key), *(right[name] for name in other))
+        return tuple(carried[name] for key, carried in keys for name in key or () if name != COPY)
+
+    @cached_property
+    def tells(self) -> tuple[bool, bool]:
+        """For each side, whether its key tells rows of the result apart: not where the other's rows meet one row of it
+        at most, and none goes out by itself."""
+        right = self.pairs and (self.alone[1] or not self.matched_by_key(1))
+        return not right or self.alone[0] or not self.matched_by_key(0), right
+
+    def matched_by_key(self, side: int) -> bool:
+        """Whether each field of the side's key must equal something of the other side."""
+        key = self.inputs[side].key
+        matched = {pair[side].sql for pair in self.on}
+        return key is not None and all(field(name) in matched for name in key if name != COPY)
 
     @property
     def carried(self) -> tuple[dict[str, str], dict[str, str]]:

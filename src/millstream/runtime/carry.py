@@ -171,7 +171,7 @@ def number_in(note: Path) -> int:
     text = note.read_text()
     if not text.isdecimal():
         raise MillstreamError(
-            "MS-CHECKPOINT-005",
+            "MS-CHECKPOINT-007",
             f"the checkpoint's file {note} is damaged.",
             found=repr(text[:20]),
             hint="delete it: what the sink itself says then counts",

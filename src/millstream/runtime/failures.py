@@ -7,6 +7,7 @@ import re
 from millstream.errors import Location, MillstreamError
 from millstream.plan.node import walk
 from millstream.planner.stages import JobPlan
+from millstream.runtime.bad_values import bad_value
 from millstream.spark.launch import LOG
 
 OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
@@ -37,8 +38,6 @@ HINTS = {
 """What to do about errors that come from the JVM."""
 REFUSED = re.compile(r"\w*(?:Authentication|Authorization)Exception: ([^\n]+)")
 """By Kafka, to whoever reads."""
-DATA = re.compile(r"SQLSTATE: (?:22|42)\w{3}")
-"""What SQL calls a data exception, a division by zero for one, or a wrong statement: the same rows fail again."""
 LOST = re.compile(r"(?:Some data may have been lost.*?Reason:|OffsetOutOfRangeException:)\s*([^\n]+)", re.DOTALL)
 """Records of Kafka; the second in real time."""
 UNREAD = re.compile(r"while reading file (\S+)")
@@ -65,6 +64,8 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             found=first(whole, FULL),
             hint="free some space and start it again: it goes on where it was",
         )
+    elif (bad := bad_value(text, plan.flow)) is not None and UNREAD.search(text) is None:
+        found = bad
     elif (unread := UNREAD.search(text)) is not None:
         found = MillstreamError(
             "MS-FILES-003",
@@ -83,9 +84,6 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
         )
     elif (refused := REFUSED.search(whole)) is not None:
         found = MillstreamError("MS-KAFKA-010", f'job "{job}" is refused by Kafka.', found=refused.group(1).strip())
-    elif DATA.search(whole):
-        said = f'job "{job}" failed on its data: {reason(text)}'
-        found = MillstreamError("MS-RUN-009", said, hint=where_spark_tells())
     else:
         found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())
     found.__cause__ = error

@@ -38,7 +38,7 @@ def read(file: Path) -> dict[str, dict[str, str]]:
         found: dict[str, dict[str, str]] = json.loads(text)["sources"]
     except (ValueError, KeyError, TypeError):
         raise MillstreamError(
-            "MS-CHECKPOINT-005",
+            "MS-CHECKPOINT-007",
             f"the checkpoint's file {file} is damaged.",
             found=repr(text[:20]),
             hint="delete it, if the sources were not deleted and made anew since the last run",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.connectors import Jars, NeedsJars
+from millstream.plan.explain import warnings
 from millstream.plan.modes import Batch, Mode, RealTime
 from millstream.plan.node import Stateful, walk
 from millstream.plan.python import Call, Process
@@ -33,6 +34,7 @@ from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
 from millstream.spark import session
 from millstream.spark.lower.job import Lowered, lower_batch, lower_streaming
+from millstream.spark.lower.wrong_step import naming_steps
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,12 +85,15 @@ class Run:
     @classmethod
     def begin(cls, job: str, plan: JobPlan, setting: Setting, restarts: Restarts) -> Run:
         run = cls(job, plan, setting, restarts)
+        for warning in () if isinstance(setting.mode, Batch) else warnings(plan.sinks):
+            LOG.warning('job "%s": %s', job, warning.removeprefix("warning: "))
         try:
             run._begin()
         except Exception as error:
             run._life.fail()
             run._abandon(error)
-            raise explained(job, error, plan) from error
+            found = explained(job, error, plan)
+            raise found from (error if found is not error else error.__cause__)
         return run
 
     def _begin(self) -> None:
@@ -106,7 +111,8 @@ class Run:
             self._batch(spark)
             self._life.move(State.FINISHED)
             return
-        lowered = lower_streaming(self._plan, spark, combine=not isinstance(mode, RealTime))
+        with naming_steps(self._plan, spark):
+            lowered = lower_streaming(self._plan, spark, combine=not isinstance(mode, RealTime))
         wanted = fingerprint(self.job, self._plan, lowered.shapes, parallelism)
         checkpoint = open_checkpoint(self._setting.checkpoint, wanted)
         check_identities(self._plan.sources, checkpoint.folder)
@@ -124,7 +130,8 @@ class Run:
         with TemporaryDirectory(prefix="millstream-") as folder:
             target = queries.Target(self.job, f"{folder}/spark", secrets.token_hex(4))
             stage(self._plan.sinks, Path(folder))
-            lowered = lower_batch(self._plan, spark)
+            with naming_steps(self._plan, spark):
+                lowered = lower_batch(self._plan, spark)
             queries.write_batch(lowered, self._plan.sinks, target, spark)
             self._carriage = Carriage(self._loads(Path(folder), target, lowered))
             self._carriage.carry()

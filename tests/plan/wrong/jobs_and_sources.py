@@ -98,6 +98,11 @@ def a_time_that_is_a_number(job):
 
 
 @wrong
+def a_source_that_is_idle_at_once(job):
+    job.stream(journal.source("orders"), "id INT, at TIMESTAMP", time="at", idle_after="0 seconds")
+
+
+@wrong
 def a_changelog_as_a_stream(job):
     job.stream(journal.source("orders", changelog=True), "id INT")
 

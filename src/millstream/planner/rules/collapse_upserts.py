@@ -28,9 +28,8 @@ def in_order(node: Node) -> bool:
     if isinstance(node, Union):
         return False
     if isinstance(node, Join):
-        keys = (set(node.left.key or ()), set(node.right.key or ()) - {COPY})
-        if not node.pairs:
-            return all(left.fields <= keys[0] for left, _ in node.on)
+        sides = zip(node.inputs, node.tells, strict=True)
+        keys = [set(side.key or ()) - {COPY} if tells else set[str]() for side, tells in sides]
         within = [(left.fields <= keys[0], right.fields <= keys[1]) for left, right in node.on]
         alone = all(one[side] for one in within for side in (0, 1) if node.alone[side])
         return alone and all(any(one) for one in within)

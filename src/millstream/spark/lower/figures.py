@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import DataType, DecimalType
+from pyspark.sql.types import DataType, DecimalType, LongType
 
 from millstream.errors import MillstreamError
 from millstream.plan.aggregates import Figure
@@ -92,7 +92,7 @@ def accumulators(node: Aggregate, part: Figure, argument: Argument) -> list[Accu
         case "collect_list" | "collect_set":
             return [Accumulator("collect", (valued(argument, ["`_w`"]),))]
         case "avg":
-            return [summed(node, part, argument), count]
+            return [averaged(node, part, argument), count]
         case "sum":
             return [summed(node, part, argument)]
         case _:
@@ -147,6 +147,14 @@ def summed(node: Aggregate, part: Figure, argument: Argument) -> Accumulator:
     if exact is not None:
         return Accumulator("sum_decimal", (weighted(value, exact), argument.count))
     raise no_number(node, part, type_)
+
+
+def averaged(node: Aggregate, part: Figure, argument: Argument) -> Accumulator:
+    """An average of BIGINTs is one where their sum is not; a sum that is asked for, too, serves both."""
+    if not isinstance(argument.type, LongType) or replace(part, function="sum") in node.figures:
+        return summed(node, part, argument)
+    value = f"coalesce({argument.value}, 0L)"
+    return Accumulator("sum_wide", (f"shiftright({value}, 32) * `_w`", f"({value} & 4294967295L) * `_w`"))
 
 
 def squares(node: Aggregate, part: Figure, argument: Argument) -> Accumulator:

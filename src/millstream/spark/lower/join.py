@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
-from pyspark.sql.types import DataType, IntegerType, MapType
+from pyspark.sql.types import DataType, DecimalType, IntegerType, LongType, StringType
 
+from millstream.errors import MillstreamError
 from millstream.plan.expressions import Expr, field, momentary
 from millstream.plan.node import Node
-from millstream.plan.operators import Join
+from millstream.plan.operators import COPY, Join
+from millstream.planner.rules.broadcast_joins import COPIES
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored
-from millstream.spark.lower.types import common_type, sql_type, types_of
+from millstream.spark.lower.types import common_type, floating, holds_map, spread, types_of
 
 BUCKETS = 64
 """Rows with a NULL key are spread by their hash over so many groups."""
@@ -24,11 +26,43 @@ BATCH = {"full": "full_outer", "semi": "left_semi", "anti": "left_anti"}
 def shapes(node: Join, rows: Frames) -> tuple[Shape, ...]:
     """What each side needs."""
     left, right = rows
-    left_keys, right_keys = [pair[0].sql for pair in node.on], [pair[1].sql for pair in node.on]
+    on = matched(node, left)
+    left_keys, right_keys = [pair[0].sql for pair in on], [pair[1].sql for pair in on]
     pairs = zip(types_of(left, left_keys), types_of(right, right_keys), strict=True)
-    types = tuple(common_type(left, one, other) for one, other in pairs)
+    compared = [(one, other, common_type(left, one, other)) for one, other in pairs]
+    refuse_merged_keys(node, compared)
+    types = tuple(common for _, _, common in compared)
     sides = ((left, left_keys, node.left), (right, right_keys, node.right))
     return tuple(side(node, i, *part, types) for i, part in enumerate(sides))
+
+
+def matched(node: Join, left: DataFrame) -> list[tuple[Expr, Expr]]:
+    """The pairs that must be equal. What spreads the left over copies of the right leaves out maps."""
+    fields = [field(name) for name in node.left.key or node.left.carries]
+    copied = [pair for pair in node.on if pair[1].sql == field(COPY)]
+    if not copied or not any(map(holds_map, types := types_of(left, fields))):
+        return list(node.on)
+    return [pair if pair not in copied else (Expr(spread(fields, types, COPIES)), pair[1]) for pair in node.on]
+
+
+def refuse_merged_keys(node: Join, compared: list[tuple[DataType, DataType, DataType]]) -> None:
+    """A key that is compared in another type may match several rows of it, '1' and '01': then it is no key here."""
+    for pair, types in zip(node.on, compared, strict=True):
+        for which in (0, 1):
+            if node.key and not node.tells[which] and node.pairs and merges(types[which], types[2]):
+                raise MillstreamError(
+                    "MS-JOIN-009",
+                    f'step "{node.name}" compares {pair[which].shown}, by which it is matched, as '
+                    f"{types[2].simpleString().upper()}: several values may be one then.",
+                    at=node.at,
+                    found=f"it is a {types[which].simpleString().upper()}",
+                    hint=f"cast the other side: CAST({pair[1 - which].shown} AS {types[which].simpleString().upper()})",
+                )
+
+
+def merges(type_: DataType, common: DataType) -> bool:
+    texts = isinstance(type_, StringType) and not isinstance(common, StringType)
+    return texts or (isinstance(type_, LongType | DecimalType) and floating(common))
 
 
 def side(
@@ -42,23 +76,15 @@ def side(
         keys = [f"CASE WHEN {time} IS NOT NULL THEN {keys[0]} END", *keys[1:]]
     condition = None if node.alone[which] else " AND ".join(f"({key}) IS NOT NULL" for key in keys)
     if any(node.alone):
-        spread = spreading(keys, payload, types) if node.alone[which] else "0"
-        return Shape((*keys, spread), (*key_types, IntegerType()), payload, types, condition)
+        spreads = spreading(keys, payload, types) if node.alone[which] else "0"
+        return Shape((*keys, spreads), (*key_types, IntegerType()), payload, types, condition)
     return Shape(tuple(keys), key_types, payload, types, condition)
 
 
 def spreading(keys: list[str], payload: tuple[tuple[str, str], ...], types: tuple[DataType, ...]) -> str:
     """One more key that keeps rows with a NULL key from all going to one task; 0 for all others."""
-    hashed = [sql for (_, sql), type_ in zip(payload, types, strict=True) if not holds_map(type_)]
-    if not hashed:
-        return "0"
     missing = " OR ".join(f"({key}) IS NULL" for key in keys)
-    return f"CASE WHEN {missing} THEN pmod(hash({', '.join(hashed)}), {BUCKETS}) ELSE 0 END"
-
-
-def holds_map(type_: DataType) -> bool:
-    """Spark gives maps no hash."""
-    return isinstance(type_, MapType) or "MAP<" in sql_type(type_)
+    return f"CASE WHEN {missing} THEN {spread([sql for _, sql in payload], types, BUCKETS)} ELSE 0 END"
 
 
 def unpack(node: Join, rows: Frames, struct: str) -> Unpacked:
@@ -126,15 +152,15 @@ def batch(node: Join, rows: Frames) -> DataFrame:
     sides = []
     for frame, carried in zip(rows, node.carried, strict=True):
         sides.append(frame.selectExpr(*(f"{field(old)} AS {field(new)}" for old, new in carried.items())))
-    conditions = [f"({one}) = ({other})" for one, other in keys_of_result(node)]
+    conditions = [f"({one}) = ({other})" for one, other in keys_of_result(node, rows[0])]
     if node.residual:
         conditions.append(f"({node.residual.sql})")
     return sides[0].join(sides[1], expr(" AND ".join(conditions)), BATCH.get(node.how, node.how))
 
 
-def keys_of_result(node: Join) -> list[tuple[str, str]]:
+def keys_of_result(node: Join, rows: DataFrame) -> list[tuple[str, str]]:
     left, right = ({old: field(new) for old, new in side.items()} for side in node.carried)
-    return [(one.over(left), other.over(right)) for one, other in node.on]
+    return [(one.over(left), other.over(right)) for one, other in matched(node, rows)]
 
 
 JOIN = Lowering(shapes, unpack, spec, batch, unsaved)

@@ -10,14 +10,14 @@ from millstream.plan.operators import LateRows
 from millstream.spark.lower.aggregate import timely
 from millstream.spark.lower.passing import BUCKETS
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
-from millstream.spark.lower.types import types_of
+from millstream.spark.lower.types import spread, types_of
 
 
 def shapes(node: LateRows, rows: Frames) -> tuple[Shape, ...]:
     fields = [field(name) for name in node.carries]
     payload = tuple((stored(name), field(name)) for name in node.carries)
-    key = f"pmod(hash({', '.join(fields)}), {BUCKETS})"
-    return (Shape((key,), (IntegerType(),), payload, tuple(types_of(rows[0], fields))),)
+    types = types_of(rows[0], fields)
+    return (Shape((spread(fields, types, BUCKETS),), (IntegerType(),), payload, tuple(types)),)
 
 
 def unpack(node: LateRows, rows: Frames, struct: str) -> Unpacked:

@@ -10,7 +10,7 @@ from millstream.plan.node import Key, Node
 from millstream.plan.nodes import Alias, Changes, Declared, Filter
 from millstream.planner.stages import Pass
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
-from millstream.spark.lower.types import types_of
+from millstream.spark.lower.types import spread, types_of
 
 BUCKETS = 64
 """Rows are spread by their hash over so many groups per task set."""
@@ -21,7 +21,7 @@ def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:
     fields = [field(name) for name in operator.node.carries]
     by = together(operator.node)
     same = fields if by is None else [field(name) for name in by]
-    key = f"pmod(hash({', '.join(same)}), {BUCKETS})" if same else "0"
+    key = spread(same, types_of(rows[0], same), BUCKETS)
     payload = tuple((stored(name), field(name)) for name in operator.node.carries)
     return (Shape((key,), (IntegerType(),), payload, tuple(types_of(rows[0], fields))),)
 

@@ -99,7 +99,7 @@ def stored_schema(source: Source, spark: SparkSession) -> StructType:
 
 def decoded(source: Source, records: DataFrame, reader: Reader, spark: SparkSession) -> DataFrame:
     if source.options.format == "raw":
-        parts = {name: part for name, part, _ in record_columns(source.options)}
+        parts = {name: part for name, part, _ in record_columns(source.options)} | {source.arrival: "timestamp"}
         chosen = [f"{field(parts.get(part.name, part.name))} AS {field(part.name)}" for part in source.schema]
         return records.selectExpr("1L AS `_w`", *chosen)
     extra = [part for _, part, _ in record_columns(source.options)]

@@ -71,6 +71,17 @@ def untimed(sql: str, type_: DataType) -> str:
     return f"timestamp_micros(unix_micros({cast(sql, type_)}))" if isinstance(type_, TimestampType) else sql
 
 
+def holds_map(type_: DataType) -> bool:
+    """Spark gives maps no hash."""
+    return isinstance(type_, MapType) or "MAP<" in sql_type(type_)
+
+
+def spread(fields: Sequence[str], types: Sequence[DataType], buckets: int) -> str:
+    """By the hash of all fields that have one: so many groups of rows that need not be together."""
+    hashed = [sql for sql, type_ in zip(fields, types, strict=True) if not holds_map(type_)]
+    return f"pmod(hash({', '.join(hashed)}), {buckets})" if hashed else "0"
+
+
 def sql_type(type_: DataType) -> str:
     """The type as SQL, with field names quoted: a join's fields have dots in them."""
     if isinstance(type_, StructType):

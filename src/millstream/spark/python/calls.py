@@ -11,6 +11,7 @@ from millstream.spark.python.shapes import SHAPE, RowShape
 from millstream.spark.python.spec import ProcessSpec
 
 NO_ROWS = (dict, tuple, str)
+ENDLESS = "on_timer set a timer for the very time that it rings for: it would ring for ever"
 Found = list[tuple[int, tuple[Any, ...]]]
 """Rows with the number of the output that each belongs to."""
 

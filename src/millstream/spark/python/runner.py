@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.spark.python.calls import Calls, Found
+from millstream.spark.python.calls import ENDLESS, Calls, Found
 from millstream.spark.python.group import Ask, Group, listed
 from millstream.spark.python.rows import EPOCH, decoder, encode, row_class, to_stream
 from millstream.spark.python.shapes import arrow
@@ -42,6 +42,7 @@ class Runner:
         self.changes = pa.schema(list(arrow(spec.changes)))
         self.group: Group | None = None
         self.now, self.now_ms = EPOCH, 0
+        self.ringing: int | None = None
         self.safe = spec.on_error == "fail"
 
     @property
@@ -99,6 +100,7 @@ class Runner:
 
     def enter(self, group: Group) -> None:
         self.group = group
+        self.ringing = None
         self.clock.earliest = None
         for var in self.vars:
             var.group = group
@@ -120,8 +122,7 @@ class Runner:
         """A timer of the user's, or one of ours: to forget what has expired, by the time that state expires by."""
         self.clock.time = at
         if kind == TIMER and at in group.timers:
-            group.timers -= {at}
-            self.alarm(group, self.process.on_timer, key, at)
+            self.ring(group, key, at)
         if kind == CLOCK and at in group.clocks:
             group.clocks -= {at}
             self.alarm(group, self.process.on_processing_timer, key, at)
@@ -131,6 +132,16 @@ class Runner:
             ends = [var.purge(max(at, self.clock.watermark)) for var in self.expiring]
             later = [end for end in [*ends, self.clock.earliest] if end is not None]
             self.clock.earliest = min(later, default=None)
+
+    def ring(self, group: Group, key: Any, at: int) -> None:
+        """Rings, and so do the timers that it sets for times that are past already: in order, each at its own time."""
+        due: int | None = at
+        while due is not None:
+            group.timers -= {due}
+            group.new_timers -= {due}
+            self.clock.time = self.ringing = due
+            self.alarm(group, self.process.on_timer, key, due)
+            due = min((time for time in group.timers if time <= self.clock.watermark), default=None)
 
     def alarm(self, group: Group, call: Any, key: Any, at: int) -> None:
         group.written = True
@@ -153,7 +164,9 @@ class Runner:
     def set_timer(self, at: datetime) -> None:
         group = self.group
         assert group is not None
-        when = max(milliseconds(at), self.clock.watermark + 1)
+        when = milliseconds(at)
+        if when == self.ringing:
+            raise ValueError(ENDLESS)
         if when not in group.timers:
             group.timers |= {when}
             group.written = True

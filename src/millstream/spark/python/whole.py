@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.spark.python.calls import Calls
+from millstream.spark.python.calls import ENDLESS, Calls
 from millstream.spark.python.failures import WrongValue, short
 from millstream.spark.python.fits import fits
 from millstream.spark.python.rows import EPOCH, decoder, encode, row_class
@@ -72,10 +72,13 @@ class Around:
         self.watermark: datetime | None = None
         self.now = EPOCH
         self.timers: set[datetime] = set()
+        self.ringing: datetime | None = None
 
     def set_timer(self, at: datetime) -> None:
         at = at if at.tzinfo else at.replace(tzinfo=EPOCH.tzinfo)
-        self.timers.add(max(at, self.watermark) if self.watermark else at)
+        if at == self.ringing:
+            raise ValueError(ENDLESS)
+        self.timers.add(at)
 
     def delete_timer(self, at: datetime) -> None:
         self.timers.discard(at if at.tzinfo else at.replace(tzinfo=EPOCH.tzinfo))
@@ -137,8 +140,10 @@ class Whole:
             at = min(around.timers)
             around.timers.remove(at)
             around.move(at)
-            around.watermark = at
+            around.watermark = max(at, around.watermark or at)
+            around.ringing = at
             self.attempt(calls, process.on_timer, key, at, None, kept, around)
+        around.ringing = None
 
     def attempt(
         self, calls: Calls, function: Any, key: Any, what: Any, row: Any, kept: list[Kept], around: Around

@@ -1,0 +1,127 @@
+"""A value that an expression cannot be worked out for: the expression, its step, the user's line.
+
+Spark marks the part that failed in the text it was given. That part is looked for in the expressions of the plan.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from millstream.errors import MillstreamError
+from millstream.plan.expressions import Expr, field, parsed, render
+from millstream.plan.node import Node, walk
+from millstream.plan.nodes import Project
+from millstream.plan.operators import Aggregate
+
+SAID = re.compile(r"\[([A-Z_]+)(?:\.[A-Z_]+)*\] ((?:(?!\[[A-Z_.]+\] ).)*?)\.? SQLSTATE: (?:22\w{3}|P0001)", re.DOTALL)
+"""By SQL's own classes of errors: data that does not fit, and what raise_error() says."""
+ADVICE = re.compile(r"\.? (?:Use|Correct|To return|If necessary|You can)\b.*", re.DOTALL)
+"""How Spark goes on: of settings that are not to be changed, and of functions that the hint names."""
+MARKED = re.compile(r"^== SQL .*==\n(.*)\n( *)(\^+)", re.MULTILINE)
+HINTS = {
+    "DIVIDE_BY_ZERO": "try_divide(a, b) gives NULL instead",
+    "REMAINDER_BY_ZERO": "try_mod(a, b) gives NULL instead",
+    "ARITHMETIC_OVERFLOW": "cast to a wider type; or try_add, try_subtract, try_multiply give NULL instead",
+    "CAST_INVALID_INPUT": "try_cast(x AS type) gives NULL instead",
+    "CAST_OVERFLOW": "try_cast(x AS type) gives NULL instead",
+    "INVALID_ARRAY_INDEX": "get(array, index) gives NULL instead",
+    "INVALID_ARRAY_INDEX_IN_ELEMENT_AT": "try_element_at(array, index) gives NULL instead",
+    "CANNOT_PARSE_TIMESTAMP": "try_to_timestamp(text, format) gives NULL instead",
+}
+OTHER = "leave such rows out before: where(…)"
+
+
+def bad_value(text: str, roots: tuple[Node, ...]) -> MillstreamError | None:
+    """The error for users, if that is what Spark's text tells of. It comes again whenever the row does."""
+    said = SAID.search(text)
+    if said is None:
+        return None
+    marked = MARKED.search(text)
+    part = marked.group(1)[len(marked.group(2)) :][: len(marked.group(3))] if marked else None
+    node, own = found_in(part, roots) if part else (None, None)
+    who = f'step "{node.name}"' if node else "a step"
+    what = f"work out {own or part}" if part else "work out an expression"
+    return MillstreamError(
+        "MS-EXPR-009",
+        f"{who} cannot {what} for a row.",
+        at=node.at if node else None,
+        found=ADVICE.sub("", said.group(2)).strip(),
+        hint=HINTS.get(said.group(1), OTHER),
+    )
+
+
+def found_in(part: str, roots: tuple[Node, ...]) -> tuple[Node | None, str | None]:
+    """The step that has such a part in an expression, and the part as it stands there."""
+    try:
+        wanted = parsed(part)
+    except SqlglotError:
+        return None, None
+    for named in (True, False):
+        alike = bare(wanted, named)
+        for node in walk(roots):
+            for tree in (piece for expr in expressions(node) for piece in expr.tree.walk()):
+                if type(tree) is type(wanted) and bare(tree, named) == alike:
+                    return node, shown(node, tree)
+    return made_in(wanted, roots)
+
+
+def made_in(wanted: exp.Expr, roots: tuple[Node, ...]) -> tuple[Node | None, str | None]:
+    """The step that makes a column: Spark may mark only where it is read."""
+    column = wanted.find(exp.Column)
+    name = None if column is None else column.name
+    for node in walk(roots):
+        for part in node.exprs if isinstance(node, Project) else ():
+            if part.name == name and not isinstance(part.expr.tree, exp.Column):
+                return node, part.expr.shown
+    return None, None
+
+
+def shown(node: Node, tree: exp.Expr) -> str:
+    """As the user wrote it: with figures in the place of their names."""
+    expr = Expr(render(tree))
+    if isinstance(node, Aggregate):
+        places = {f"k{i}": part.expr.sql for i, part in enumerate(node.keys)}
+        places |= {
+            f"f{i}": f"{part.function}({part.argument.sql if part.argument else '*'})"
+            for i, part in enumerate(node.figures)
+        }
+        expr = Expr(expr.over(lambda name: places.get(name, field(name))))
+    return expr.shown
+
+
+def bare(tree: exp.Expr, named: bool) -> exp.Expr:
+    """Without the places that columns stand in, or without their names: figures have other ones where they are kept."""
+
+    def change(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Paren):
+            return bare(node.this, named)
+        if isinstance(node, exp.Column | exp.Dot):
+            return exp.column(node.name.lower() if named else "x")
+        return node
+
+    return tree.copy().transform(change)
+
+
+def expressions(part: object) -> Iterator[Expr]:
+    """All that stand in a node, but not in those below it."""
+    if isinstance(part, Expr):
+        yield part
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from expressions(item)
+    elif is_dataclass(part):
+        values = [getattr(part, each.name) for each in fields(part)]
+        for value in values:
+            if not isinstance(value, Node | tuple) or (isinstance(value, tuple) and not below(value)):
+                yield from expressions(value)
+        if hasattr(part, "sql"):
+            yield Expr(part.sql)
+
+
+def below(value: tuple[object, ...]) -> bool:
+    return any(isinstance(item, Node) for item in value)

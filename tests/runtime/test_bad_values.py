@@ -1,0 +1,93 @@
+"""Expressions that Spark refuses, and those that fail on a row: the step, the user's line, and no other start."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import millstream as ms
+from millstream import journal
+from millstream.runtime.failures import transient
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Fill = Callable[[ms.Stream], ms.Stream | ms.Table]
+
+
+def failing(fill: Fill, mode: ms.Mode, folder: Path, spark: SparkSession) -> ms.MillstreamError:
+    path = str(folder / "journal")
+    journal.create(path, "in", 1)
+    journal.create(path, "out", 1)
+    with journal.producer(path, "in") as producer:
+        producer.send({"id": 1, "text": "a", "v": 1})
+    job = ms.Job("values", checkpoint=str(folder / "checkpoint"), parallelism=1)
+    found = fill(job.stream(journal.source("in", path=path), "id INT, text STRING, v INT"))
+    found.to(journal.sink("out", path=path, changelog=isinstance(found, ms.Table)))
+    with pytest.raises(ms.MillstreamError) as error:
+        job.run(mode, spark=spark)
+    assert error.value.at is not None
+    assert error.value.at.file.endswith("test_bad_values.py")
+    assert not transient(error.value)
+    return error.value
+
+
+VALUES: dict[str, tuple[Fill, str]] = {
+    "id / (v - 1)": (lambda rows: rows.select(x="id / (v - 1)"), "try_divide"),
+    "CAST(text AS INT)": (lambda rows: rows.where("CAST(text AS INT) > 0"), "try_cast"),
+    "10 % (v - 1)": (lambda rows: rows.group_by("id").agg(n="sum(10 % (v - 1))"), "try_mod"),
+    "1 / (SUM(v) - 1)": (lambda rows: rows.group_by("id").agg(n="1 / (sum(v) - 1)"), "try_divide"),
+    "v + 2147483647": (lambda rows: rows.select(x="v + 2147483647").group_by("x").agg(n="count(*)"), "try_add"),
+    "a.v / (b.v - 1)": (
+        lambda rows: rows.as_("a").join(rows.as_("b"), on="a.id = b.id AND a.v / (b.v - 1) > 0").select("a.id"),
+        "try_divide",
+    ),
+}
+
+
+@pytest.mark.parametrize("part", VALUES)
+def test_an_expression_that_fails_on_a_row(part: str, tmp_path: Path, spark: SparkSession) -> None:
+    fill, hint = VALUES[part]
+    for mode in (ms.available_now(), ms.batch()):
+        error = failing(fill, mode, tmp_path / type(mode).__name__, spark)
+        assert error.code == "MS-EXPR-009"
+        assert f"cannot work out {part} for a row" in error.message
+        assert error.message.startswith('step "')
+        assert hint in (error.hint or "")
+
+
+REFUSED: dict[str, Fill] = {
+    "Cannot resolve routine NOFUNCTION": lambda rows: rows.select(x="nofunction(id)"),
+    '"(id + 1)" of type "INT" is not a boolean': lambda rows: rows.where("id + 1"),
+    'incompatible types ("ARRAY<INT>" and "INT")': lambda rows: rows.select(a="array(id)").select(b="a + 1"),
+    'incompatible types ("INT" and "ARRAY<INT>")': lambda rows: (
+        rows.as_("a").join(rows.as_("b"), on="a.id = array(b.id)").select("a.id")
+    ),
+    "Cannot resolve routine NOSUCH": lambda rows: rows.group_by("id").agg(n="nosuch(max(v))"),
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_an_expression_that_spark_refuses(said: str, tmp_path: Path, spark: SparkSession) -> None:
+    for mode in (ms.available_now(), ms.batch()):
+        error = failing(REFUSED[said], mode, tmp_path / type(mode).__name__, spark)
+        assert error.code == "MS-EXPR-008"
+        assert said in (error.found or "")
+
+
+def test_a_run_says_what_grows_for_ever(tmp_path: Path, spark: SparkSession, caplog: pytest.LogCaptureFixture) -> None:
+    """Times in a condition do not bound a join of streams that have no time."""
+    path = str(tmp_path / "journal")
+    for topic in ("in", "out"):
+        journal.create(path, topic, 1)
+    job = ms.Job("join", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
+    rows = job.stream(journal.source("in", path=path), "id INT, at TIMESTAMP")
+    near = "a.id = b.id AND a.at BETWEEN b.at AND b.at + INTERVAL 1 HOUR"
+    rows.as_("a").join(rows.as_("b"), on=near).select("a.id").to(journal.sink("out", path=path))
+    with caplog.at_level(logging.WARNING, "millstream"):
+        job.run(ms.available_now(), spark=spark)
+    assert "keeps every row of the stream on its left and its right for ever" in caplog.text
