@@ -27,7 +27,6 @@ from millstream.runtime.identities import check_identities
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
 from millstream.runtime.read_files import refuse_changed
-from millstream.runtime.real_time import refuse_long_waits
 from millstream.runtime.receive import Reception
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
@@ -249,8 +248,6 @@ def jars_of(plan: JobPlan) -> tuple[Jars, ...]:
 
 def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
     """How many tasks run at once: in real time, all of them, all the time."""
-    if isinstance(mode, RealTime):
-        refuse_long_waits(plan)
     partitions = sum(source.options.partitions() for source in plan.sources)
     slow = next((source for source in plan.sources if not source.options.real_time), None)
     if isinstance(mode, RealTime) and slow is not None:
