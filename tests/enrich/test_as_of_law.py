@@ -13,7 +13,7 @@ import pytest
 import millstream as ms
 from millstream import journal
 from millstream.testing.epochs import committed
-from millstream.testing.oracle import Case, Topics, Trial, caught_up, compare, refuse_unread
+from millstream.testing.oracle import Case, Topics, Trial, caught_up, compare, refuse_unread, settled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,10 +126,3 @@ def real_time(trial: Trial, spark: SparkSession) -> dict[str, int]:
         return run.late()
     finally:
         run.stop()
-
-
-def settled(trial: Trial) -> bool:
-    """Whether two more epochs have passed since all was read: the watermark moves between epochs."""
-    epochs = committed(trial.checkpoint)
-    last = epochs[max(epochs)]
-    return sum(ends == last for ends in epochs.values()) > 2

@@ -71,6 +71,14 @@ def test_late_rows_are_counted_and_change_nothing(millstream: Runner) -> None:
     assert result["late"].epochs == [[], [], [late], []]
 
 
+def test_time_goes_on_with_rows_that_are_filtered_out(millstream: Runner) -> None:
+    job = ms.Job("metrics")
+    metrics = job.stream(journal.source("metrics"), SCHEMA, time="at").where("host = 'a'")
+    metrics.window(ms.tumbling("1 minute")).agg(n="count(*)").final().to(journal.sink("final"))
+    result = millstream.run(job, epochs((at(0, 10), "a", 1), (at(2), "b", 2)))
+    assert [[row["n"] for row in rows] for rows in result["final"].epochs] == [[], [1]]
+
+
 def test_allowed_lateness_corrects(millstream: Runner) -> None:
     late = job(window=ms.tumbling("1 minute"), allowed_lateness="5 minutes")
     rows = epochs((at(0, 10), "a", 1), (at(2), "a", 2), (at(0, 20), "a", 99), (at(6), "b", 1), (at(0, 30), "a", 100))

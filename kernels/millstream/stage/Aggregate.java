@@ -138,11 +138,6 @@ final class Aggregate extends Operator {
     if (saved == null) {
       return Collections.emptyIterator();
     }
-    if (timely && interleaved && at == closing.time(key, keySlots)) {
-      // Rows that are in time may still come in this epoch, but not in the next one.
-      handle.registerTimer(watermark + 1);
-      return Collections.emptyIterator();
-    }
     load(saved);
     Object[] result = closing.last() ? result(key) : null;
     for (Accumulator accumulator : accumulators) {

@@ -22,7 +22,7 @@ import org.apache.spark.sql.types.StructType;
  * </pre>
  *
  * A time is past when the watermark is beyond it: then no version of it is still to come. Versions that were replaced
- * before that are dropped, for no row will ask for them.
+ * before that are dropped, for no row will ask for them; where rows come from a step that let them wait, so much later.
  *
  * <p>Inputs: rows of the stream as {@code row, at}; changes of the table as {@code row, gone, place, time, ended}. In
  * a changelog, {@code gone} takes the row back, and ends it at {@code ended}. In upserts there is only its key then, and a
@@ -41,6 +41,8 @@ final class AsOf extends Operator {
   private final boolean outer;
   private final boolean upserts;
   private final Condition condition;
+  /** How long after their time rows may come, in milliseconds. */
+  private final long lag;
 
   private transient StatefulProcessorHandle handle;
   private transient ValueState<InternalRow> state;
@@ -64,6 +66,7 @@ final class AsOf extends Operator {
     this.keySlots = spec.keySlots();
     this.outer = spec.flag("outer");
     this.upserts = spec.flag("tombstones");
+    this.lag = spec.json().path("lag_ms").asLong();
     this.condition = spec.condition(Enrich.pairType(rowType, tableType));
     this.waitingType = new StructType().add("w", DataTypes.LongType, false).add("row", rowType, false);
     this.versionType = new StructType().add("ended", DataTypes.LongType, true).add("row", tableType, true);
@@ -184,7 +187,7 @@ final class AsOf extends Operator {
     InternalRow row = gone ? null : payload.getStruct(0, tableType.length()).copy();
     versions.put(new Entry(time, payload.getLong(2), new GenericInternalRow(new Object[] {null, row})));
     if (!alone) {
-      wake(due(time));
+      wake(unasked(time));
     }
   }
 
@@ -202,7 +205,7 @@ final class AsOf extends Operator {
     if (ended != null) {
       long at = payload.getLong(4);
       versions.put(new Entry(time, ended.place(), new GenericInternalRow(new Object[] {at, row(ended)})));
-      wake(due(at));
+      wake(unasked(at));
     } else if (time >= floor) {
       throw absent("a row");
     }
@@ -258,6 +261,10 @@ final class AsOf extends Operator {
     private final List<Entry> replaced = new ArrayList<>();
     private Entry found;
     private Entry ahead = all.hasNext() ? all.next() : null;
+    /** The last version that replaced all before it for good, and the first that has not. */
+    private Entry base;
+
+    private Entry later;
     private Change next;
     private boolean finished;
 
@@ -284,8 +291,13 @@ final class AsOf extends Operator {
     }
 
     private void step() {
-      if (found != null) {
-        replaced.add(new Entry(found.time(), found.place(), null));
+      if (watermark < unasked(ahead.time())) {
+        later = later == null ? ahead : later;
+      } else {
+        if (base != null) {
+          replaced.add(new Entry(base.time(), base.place(), null));
+        }
+        base = ahead;
       }
       found = ahead;
       ahead = all.hasNext() ? all.next() : null;
@@ -299,25 +311,35 @@ final class AsOf extends Operator {
       answered.forEach(waiting::remove);
       replaced.forEach(versions::remove);
       if (!replaced.isEmpty()) {
-        floor = found.time();
-      }
-      boolean over = found != null && (row(found) == null || ended(found) != NEVER && past(ended(found)));
-      if (over) {
-        versions.remove(found);
-        floor = Math.max(floor, row(found) == null ? found.time() : ended(found));
+        floor = base.time();
       }
       timer = timer <= watermark ? NEVER : timer;
       changed = true;
       if (first != null) {
         wake(due(first.time()));
       }
-      if (ahead != null && (found != null || row(ahead) == null)) {
-        wake(due(ahead.time()));
+      if (base != null) {
+        dropIfOver(base);
       }
-      if (found != null && !over && ended(found) != NEVER) {
-        wake(due(ended(found)));
+      Entry replacing = later == null ? ahead : later;
+      if (replacing != null) {
+        wake(unasked(replacing.time()));
       }
       save();
+    }
+
+    /** The last version of a key goes, too, when it is a delete, or was taken back, and nobody asks for it any more. */
+    private void dropIfOver(Entry last) {
+      long end = row(last) == null ? last.time() : ended(last);
+      if (end == NEVER) {
+        return;
+      }
+      if (watermark >= unasked(end)) {
+        versions.remove(last);
+        floor = Math.max(floor, end);
+      } else {
+        wake(unasked(end));
+      }
     }
 
     @Override
@@ -342,6 +364,11 @@ final class AsOf extends Operator {
   /** The first millisecond at which a time is past. */
   private static long due(long time) {
     return Math.floorDiv(time, 1000L) + 1;
+  }
+
+  /** The first millisecond at which no more rows of before a time can come. */
+  private long unasked(long time) {
+    return due(time) + lag;
   }
 
   private void wake(long due) {

@@ -48,9 +48,6 @@ final class CountedJoin extends Operator {
   /** Whether rows without a partner go out when their time is over, and not before. */
   final boolean waits;
 
-  /** Whether rows come from another join that lets them wait: they are in time, whatever the watermark says. */
-  private final boolean follows;
-
   private transient ValueState<InternalRow> state;
   transient Bag[] sides;
   transient Alarm alarm;
@@ -65,7 +62,6 @@ final class CountedJoin extends Operator {
     this.how = how;
     this.residual = residual;
     this.lifetimes = lifetimes;
-    this.follows = spec.flag("follows");
     this.waits = spec.flag("waits") && how != How.SEMI;
   }
 
@@ -123,7 +119,7 @@ final class CountedJoin extends Operator {
     for (int side = 0; side < 2; side++) {
       sides[side].load(saved == null ? null : saved.getStruct(side, 2));
     }
-    alarm.load(saved == null || !ends() ? null : saved.getStruct(2, 2));
+    alarm.load(saved == null || !ends() ? null : saved.getStruct(2, 1));
   }
 
   /** The row in the form in which rows come in: those of map state have another one, and would not be equal. */
@@ -244,18 +240,14 @@ final class CountedJoin extends Operator {
       return Collections.emptyIterator();
     }
     load(saved);
-    return new Endings(alarm.ring(watermark, follows && interleaved));
+    alarm.ring();
+    return new Endings();
   }
 
   private final class Endings implements Iterator<Change> {
-    private final long now;
     private int side = -1;
     private Iterator<Held> rows = Collections.emptyIterator();
     private Change out;
-
-    Endings(long now) {
-      this.now = now;
-    }
 
     @Override
     public boolean hasNext() {
@@ -273,7 +265,7 @@ final class CountedJoin extends Operator {
 
     private Change end(Held held) {
       long end = lifetimes[side].end(held.row);
-      if (end > now) {
+      if (end > watermark) {
         alarm.at(end);
         return null;
       }

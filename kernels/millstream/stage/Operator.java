@@ -14,13 +14,14 @@ import org.apache.spark.util.LongAccumulator;
 abstract class Operator implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** How far event time has come, in milliseconds; set before each group. */
+  /** How far event time has come, in milliseconds; set before each group. See {@link #follows}. */
   transient long watermark = Long.MIN_VALUE;
 
-  /** Whether rows and timers of an epoch come mixed, as in real time, or all rows first. */
-  boolean interleaved;
-  /** Whether all rows are in time, whatever the watermark says: those that are not were left out before. */
-  boolean timely;
+  /**
+   * Whether rows come from a step that lets them wait, and sends them when their time is past. What is over ends when all rows
+   * of the epoch are there; so for rows, the watermark is that of the epoch before: what it has not ended is still open.
+   */
+  boolean follows;
 
   /** The epoch's time on the clock, in milliseconds; set before each group. */
   transient long now = Long.MIN_VALUE;

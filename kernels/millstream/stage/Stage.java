@@ -8,6 +8,8 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImplBase;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleState;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
@@ -21,6 +23,9 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
   private final Layout layout;
   private final Operator[] operators;
+  /** The watermark of the epoch before. */
+  private long before;
+
   private transient boolean timed;
 
   private Stage(Layout layout, Operator[] operators) {
@@ -36,8 +41,6 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     Layout layout = new Layout(gathers ? routed.schema().asNullable() : routed.schema());
     Operator[] operators = StageSpec.operators(spec, layout, routed.sparkSession());
     for (Operator operator : operators) {
-      // What is merged before the shuffle is not sent row by row.
-      operator.interleaved = !combine;
       operator.countLate(Late.counter(routed.sparkSession(), operator.name));
       if (operator instanceof Process process) {
         process.countSkipped(Skipped.counter(routed.sparkSession(), operator.name));
@@ -55,6 +58,11 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
             OutputMode.Update(),
             new InternalRowEncoder(output))
         .toDF();
+  }
+
+  /** Told on the driver, when an epoch is planned. */
+  public void watermarkBefore(long watermark) {
+    before = watermark;
   }
 
   private static Column[] keyColumns(Dataset<Row> input, Layout layout) {
@@ -80,8 +88,8 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     boolean last = tag >= operators.length;
     int index = last ? tag - operators.length : tag;
     Operator operator = operators[index];
-    boolean known = timed && !operator.timely;
-    operator.watermark = known ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
+    long passed = operator.follows ? before : timed ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
+    operator.watermark = passed;
     operator.now = timers.getCurrentProcessingTimeInMs();
     return new Tagged(index, last ? operator.finish(key, index) : operator.process(key, new Changes(rows, layout)));
   }
@@ -90,9 +98,27 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   public scala.collection.Iterator<InternalRow> handleExpiredTimer(
       InternalRow key, TimerValues timers, ExpiredTimerInfo timer) {
     int index = layout.operator(key);
-    operators[index].watermark = timers.getCurrentWatermarkInMs();
-    operators[index].now = timers.getCurrentProcessingTimeInMs();
-    return new Tagged(index, operators[index].expired(key, timer.getExpiryTimeInMs()));
+    Operator operator = operators[index];
+    long watermark = timers.getCurrentWatermarkInMs();
+    if (operator.follows && !allRowsAreThere()) {
+      ringAgain(timer.getExpiryTimeInMs(), watermark);
+      return scala.collection.Iterator$.MODULE$.empty();
+    }
+    operator.watermark = watermark;
+    operator.now = timers.getCurrentProcessingTimeInMs();
+    return new Tagged(index, operator.expired(key, operator.follows ? watermark : timer.getExpiryTimeInMs()));
+  }
+
+  /** In real time Spark looks for timers after each row, and once more when there are no more. */
+  private boolean allRowsAreThere() {
+    return ((StatefulProcessorHandleImplBase) getHandle())
+        .getHandleState()
+        .equals(StatefulProcessorHandleState.DATA_PROCESSED());
+  }
+
+  /** Spark takes the timer away that has rung. After the next rows it looks at timers from the watermark on only. */
+  private void ringAgain(long at, long watermark) {
+    getHandle().registerTimer(at == watermark - 1 ? watermark - 2 : watermark - 1);
   }
 
   /** Puts an operator's changes into the stage's output columns. */

@@ -59,7 +59,7 @@ final class StageSpec {
       throw new IllegalArgumentException("no operator of kind " + kind);
     }
     Operator made = make.apply(spec);
-    made.timely = spec.flag("timely");
+    made.follows = spec.flag("follows");
     return made;
   }
 }

@@ -89,8 +89,8 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
     StreamingQueryWrapper started = (StreamingQueryWrapper) spark.streams().get(event.id());
     MicroBatchExecution running = (MicroBatchExecution) started.streamingQuery();
     query = running;
+    Propagation.install(running);
     if (rests && Arrays.stream(sources).anyMatch(Timed::mayRest)) {
-      Propagation.install(running);
       Thread thread = new Thread(this::watch, "millstream clock");
       thread.setDaemon(true);
       thread.start();

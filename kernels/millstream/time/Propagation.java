@@ -2,12 +2,17 @@ package millstream.time;
 
 import java.lang.reflect.Field;
 import java.util.TreeMap;
+import millstream.stage.Stage;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
 import org.apache.spark.sql.execution.streaming.runtime.WatermarkPropagator;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
 
 /**
- * How Spark tells its operators of the watermark, with one thing changed: that of an epoch yet to begin may still move.
+ * How Spark tells its operators of the watermark, with two things changed: that of an epoch yet to begin may still move,
+ * and stages are told that of the epoch before, too.
  *
  * <p>A query that waits for rows asks again and again whether the watermark alone calls for an epoch. Spark takes it for
  * granted that the answer cannot change until rows come.
@@ -38,6 +43,23 @@ final class Propagation implements WatermarkPropagator {
       sparks.purge(epoch);
     }
     sparks.propagate(epoch, plan, watermark);
+    plan.foreach(new Telling(told.getOrDefault(epoch - 1, 0L)));
+  }
+
+  private static final class Telling extends AbstractFunction1<SparkPlan, BoxedUnit> {
+    private final long before;
+
+    Telling(long before) {
+      this.before = before;
+    }
+
+    @Override
+    public BoxedUnit apply(SparkPlan node) {
+      if (node instanceof TransformWithStateExec exec && (Object) exec.statefulProcessor() instanceof Stage stage) {
+        stage.watermarkBefore(before);
+      }
+      return BoxedUnit.UNIT;
+    }
   }
 
   @Override

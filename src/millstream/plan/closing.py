@@ -1,6 +1,7 @@
 """When rows are closed: those of a window never change again once the watermark has passed its end.
 
-An operator that groups the results of windows by window may then drop what it keeps, too.
+An operator that groups the results of windows by window may then drop what it keeps, too. It does so when all rows of
+the epoch are there, as the last ones come when the window is closed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from millstream.plan.aggregates import END, START, Keyed
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, Changes, Declared, Explode, Filter, Keep, Project, is_field
-from millstream.plan.operators import Aggregate, Collapse, Sessions, Top
+from millstream.plan.operators import Aggregate, Collapse, Dedup, Enrich, Join, LateRows, Sessions, Top
 
 Ends = Mapping[str, int]
 """Fields with a time, and how many milliseconds after it the row is closed."""
@@ -52,6 +53,14 @@ def closes(node: Aggregate | Top) -> tuple[int, int] | None:
     known = ends(node.input)
     keys = node.per if isinstance(node, Top) else tuple(plain_field(part) for part in node.keys)
     return next(((i, known[name]) for i, name in enumerate(keys) if name in known), None)
+
+
+def follows(node: Node) -> bool:
+    """Whether rows come to an operator when the watermark has passed their time, and are not late."""
+    if isinstance(node, Aggregate | Top) and closes(node) is not None:
+        return True
+    ending = isinstance(node, Aggregate | Dedup | Enrich | Join | LateRows)
+    return ending and any(part.lag is not None for part in node.inputs)
 
 
 def plain_field(part: Keyed) -> str:

@@ -88,8 +88,8 @@ class Node:
 
     @cached_property
     def lag(self) -> int | None:
-        """By how many milliseconds rows may come after the watermark has passed their time, where an operator lets
-        them wait and leaves the later ones out. None: as late as they like."""
+        """By how many milliseconds the watermark may have passed the time of rows that are not late, where an operator
+        lets rows wait. None: none does, and rows that the watermark has passed are late."""
         return None
 
     def reads(self, needed: set[str]) -> list[set[str]]:

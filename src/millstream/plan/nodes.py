@@ -250,9 +250,7 @@ class Union(Node):
 
     @cached_property
     def lag(self) -> int | None:
-        lags = [part.lag for part in self.parts]
-        known = [lag for lag in lags if lag is not None]
-        return max(known) if len(known) == len(lags) else None
+        return max((part.lag for part in self.parts if part.lag is not None), default=None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -294,8 +294,8 @@ class Join(Stateful):
         if self.within is not None:
             left, right = self.lags
             return (
-                Lifetime(self.within.left, right + self.within.most_ms, left if self.left.lag is None else None),
-                Lifetime(self.within.right, left - self.within.least_ms, right if self.right.lag is None else None),
+                Lifetime(self.within.left, right + self.within.most_ms, left),
+                Lifetime(self.within.right, left - self.within.least_ms, right),
             )
         return self.forgets(self.left), self.forgets(self.right)
 
@@ -401,9 +401,12 @@ class Enrich(Stateful):
 
     @cached_property
     def event_time(self) -> str | None:
-        """What waits for its time comes out when it is past: late for all that follows."""
-        time = self.left.event_time
-        return None if time is None or self.as_of else self.pairing.carried[0][time]
+        return self.pairing.carried[0].get(self.left.event_time or "")
+
+    @cached_property
+    def lag(self) -> int | None:
+        """What waits for its time comes out when it is past."""
+        return self.left.lag if self.as_of is None else (self.left.lag or 0) + 1
 
     @cached_property
     def replaces(self) -> bool:

@@ -28,7 +28,7 @@ from millstream.runtime.identities import check_identities, refuse_made_anew
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
 from millstream.runtime.read_files import refuse_changed
-from millstream.runtime.real_time import refuse_long_epochs, refuse_long_waits
+from millstream.runtime.real_time import refuse_long_epochs
 from millstream.runtime.receive import Reception
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
@@ -266,7 +266,6 @@ def jars_of(plan: JobPlan) -> tuple[Jars, ...]:
 def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
     """How many tasks run at once: in real time, all of them, all the time."""
     if isinstance(mode, RealTime):
-        refuse_long_waits(plan)
         refuse_long_epochs(plan, mode)
     partitions = sum(source.options.partitions() for source in plan.sources)
     for static in plan.statics:

@@ -115,12 +115,12 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         publisher = jvm.millstream.sink.Publisher(listed, target.checkpoint)
         listen(publisher, spark, opened)
         opened.callback(publisher.close)
-        if isinstance(mode, MicroBatch) and mode.clock is not None:
-            query = clocked(lowered, listed, mode.clock, target, spark)
-            return Query(query, publisher, None, spark, opened.pop_all())
         clock = clock_of(lowered, mode, target, spark)
         if clock is not None:
             opened.callback(clock.close)
+        if isinstance(mode, MicroBatch) and mode.clock is not None:
+            query = clocked(lowered, listed, mode.clock, target, spark)
+            return Query(query, publisher, clock, spark, opened.pop_all())
         query = writer(lowered, plan, mode, target, listed).start()
         opened.callback(query.stop)
         tell_readers(plan, target, query, spark, opened)

@@ -175,6 +175,13 @@ def caught_up(trial: Trial) -> bool:
     return bool(epochs) and epochs[max(epochs)] == [whole(trial, topic) for topic in topics]
 
 
+def settled(trial: Trial) -> bool:
+    """Whether two more epochs have passed since all was read: the watermark moves between epochs."""
+    epochs = committed(trial.checkpoint)
+    last = epochs[max(epochs)]
+    return sum(ends == last for ends in epochs.values()) > 2
+
+
 def whole(trial: Trial, topic: str) -> Ends:
     return {part.partition: part.end for part in describe(trial.journal, topic).partitions}
 

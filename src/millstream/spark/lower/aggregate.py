@@ -8,7 +8,6 @@ from pyspark.sql.functions import expr
 from millstream.plan.aggregates import Closing, Figure
 from millstream.plan.closing import closes as closed_after
 from millstream.plan.expressions import Expr, field
-from millstream.plan.node import Unary
 from millstream.plan.operators import Aggregate
 from millstream.spark.lower.figures import figures
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
@@ -35,7 +34,7 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
 
 
 def spec(node: Aggregate, rows: Frames) -> dict[str, object]:
-    closing = {} if node.closing is None else {"closing": closes(node, node.closing), **timely(node)}
+    closing = {} if node.closing is None else {"closing": closes(node, node.closing)}
     after = closed_after(node) if node.closing is None else None
     if after is not None:
         closing = {"closing": {"key": after[0], "allowed_ms": after[1], "final": False, "silent": True}}
@@ -52,11 +51,6 @@ def listed(node: Aggregate, rows: Frames) -> list[dict[str, object]]:
         found.append({"kind": part.kind, "at": at})
         at += len(part.payload)
     return found
-
-
-def timely(node: Unary) -> dict[str, object]:
-    """Rows that another operator let wait were in time there, and are so here."""
-    return {"timely": True} if node.input.lag is not None else {}
 
 
 def closes(node: Aggregate, closing: Closing) -> dict[str, object]:

@@ -80,7 +80,7 @@ def spec(node: Enrich, rows: Frames) -> dict[str, object]:
     condition = {"condition": node.residual.over(places)} if node.residual else {}
     told = {"outer": node.outer, "tombstones": tombstones(node), **condition}
     if node.as_of:
-        return {"kind": "as_of", **told}
+        return {"kind": "as_of", **told, **({"lag_ms": node.left.lag} if node.left.lag else {})}
     replaced = node.right.key or () if node.replaces or node.changes is not None else ()
     return {"kind": "enrich", "replaces": [node.table.carries.index(name) for name in replaced], **told}
 

@@ -115,7 +115,6 @@ def spec(node: Join, rows: Frames) -> dict[str, object]:
         "append_only": node.left.append_only and node.right.append_only,
         "residual": node.residual.over(sides_of_pair(node)) if node.residual else None,
         "waits": node.within is not None,
-        "follows": node.left.lag is not None or node.right.lag is not None,
         "lifetimes": [lifetime(node, 0), lifetime(node, 1)],
     }
 

@@ -7,7 +7,6 @@ from pyspark.sql.types import IntegerType
 
 from millstream.plan.expressions import field
 from millstream.plan.operators import LateRows
-from millstream.spark.lower.aggregate import timely
 from millstream.spark.lower.passing import BUCKETS
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
 from millstream.spark.lower.types import spread, types_of
@@ -26,7 +25,7 @@ def unpack(node: LateRows, rows: Frames, struct: str) -> Unpacked:
 
 def spec(node: LateRows, rows: Frames) -> dict[str, object]:
     closing = {"end": node.carries.index(node.closing.end), "allowed_ms": node.closing.allowed_ms}
-    return {"kind": "late", **closing, **timely(node)}
+    return {"kind": "late", **closing}
 
 
 def batch(node: LateRows, rows: Frames) -> DataFrame:

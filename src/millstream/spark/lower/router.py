@@ -82,7 +82,7 @@ class FanOut:
 
     def route(self, lanes: Sequence[Lane]) -> DataFrame:
         wanted = [first_condition(lane) for lane in lanes]
-        if all(wanted) and not watched(self.frame):
+        if all(wanted):
             # Rows that no lane wants are dropped before anything is made of them.
             self.frame = self.frame.where(" OR ".join(f"({condition})" for condition in dict.fromkeys(wanted)))
         ones: list[str] = []
@@ -234,11 +234,6 @@ class FanOut:
             return f"transform({kept}, `_r` -> {struct})"
         conditions = [f"`{name}` IS NOT NULL", *([f"({condition})"] if condition else [])]
         return f"CASE WHEN {' AND '.join(conditions)} THEN {struct} END"
-
-
-def watched(frame: DataFrame) -> bool:
-    """Whether its rows move the watermark on: then all must be seen, wanted or not."""
-    return any("spark.watermarkDelayMs" in part.metadata for part in frame.schema.fields)
 
 
 def first_condition(lane: Lane) -> str | None:

@@ -7,7 +7,7 @@ from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import Expr, field
 from millstream.plan.operators import Aggregate, Sessions
-from millstream.spark.lower.aggregate import call, listed, timely
+from millstream.spark.lower.aggregate import call, listed
 from millstream.spark.lower.figures import figures
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
 from millstream.spark.lower.types import types_of
@@ -41,7 +41,6 @@ def spec(node: Sessions, rows: Frames) -> dict[str, object]:
         "accumulators": listed(node, rows),
         "gap_ms": node.gap_ms,
         "closing": closing,
-        **timely(node),
     }
 
 

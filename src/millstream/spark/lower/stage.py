@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, IntegerType, LongType, StructField, StructType
 
+from millstream.plan.closing import follows
 from millstream.plan.expressions import field
+from millstream.plan.node import Stateful
 from millstream.planner.stages import JobPlan, Operator, Port, Producer, Route, Stage
 from millstream.spark.lower.operators import LOWERINGS
 from millstream.spark.lower.ports import Frames, Shape, Unpacked
@@ -185,6 +187,7 @@ class Layout:
                     "keys": [first + slot for slot in self.places[operator]],
                     **self.shapes.spec(operator),
                     **self.shapes.unsaved(operator),
+                    "follows": isinstance(operator, Stateful) and follows(operator),
                 },
             )
             for operator in self.stage.operators

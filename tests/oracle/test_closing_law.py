@@ -1,0 +1,170 @@
+"""When the watermark has passed everything, what windows, joins and all that follows them said is what plain SQL says.
+
+No row is late, whatever waited for what before, and whether rows and timers come one after the other or mixed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import millstream as ms
+from millstream import journal
+from millstream.testing.epochs import committed
+from millstream.testing.oracle import Case, Topics, Trial, caught_up, compare, refuse_unread, settled
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+EVENTS, CLOSING = 240, -1
+SCHEMA = "k INT, v INT, n INT, at TIMESTAMP"
+PERSON = "k INT, v INT, since TIMESTAMP"
+SOON = "s.k = c.k AND c.at BETWEEN s.at AND s.at + INTERVAL 2 MINUTES"
+TEN = ms.tumbling("10 minutes")
+
+
+def streams(job: ms.Job, topics: Topics) -> tuple[ms.Stream, ms.Stream]:
+    """Without the rows that only let time go on."""
+    made = []
+    for topic in ("searches", "clicks"):
+        rows = job.stream(topics.source(topic), SCHEMA, time="at", lateness="5 minutes")
+        made.append(rows.where(f"v <> {CLOSING}"))
+    return made[0].as_("s"), made[1].as_("c")
+
+
+def windows(topics: Topics) -> ms.Job:
+    job = ms.Job("windows")
+    searches, clicks = streams(job, topics)
+    clicks.dedup("n", within="1 minute").select("c.n", "c.v").to(topics.sink("once"))
+    counts = searches.window(TEN).group_by("k").agg(n="count(*)", v="sum(v)").final()
+    counts.to(topics.sink("counts"))
+    counts.top(1, by="n DESC", per="window_start").to(topics.sink("busiest"))
+    counts.top(2, by="n DESC", per="window_end", rank="place").to(topics.sink("places"))
+    counts.group_by("window_end").agg(groups="count(*)", most="max(n)").to(topics.sink("of_counts"))
+    overlapping = searches.window(ms.hopping("10 minutes", every="5 minutes")).group_by("k").agg(n="count(*)").final()
+    overlapping.to(topics.sink("hopping"))
+    sums = overlapping.group_by("window_start").agg(n="sum(n)")
+    sums.top(3, by="n", per="window_start").to(topics.sink("of_hopping"))
+    visits = searches.window(ms.session("30 seconds")).group_by("k").agg(n="count(*)", last="max(at)").final()
+    visits.to(topics.sink("visits"))
+    visits.group_by("window_end").agg(n="max(n)").to(topics.sink("of_visits"))
+    searches.window(TEN).late().to(topics.sink("none"))
+    return job
+
+
+def waiting(topics: Topics) -> ms.Job:
+    """What follows a join that lets rows wait."""
+    job = ms.Job("waiting")
+    searches, clicks = streams(job, topics)
+    found = {}
+    for how in ("left", "right", "full", "semi", "anti"):
+        both = {"k": "s.k", "n": "s.n", "v": "s.v"} | ({} if how in ("semi", "anti") else {"link": "c.n"})
+        time = {} if how == "full" else {"at": "c.at" if how == "right" else "s.at"}
+        found[how] = searches.join(clicks, on=SOON, how=how).select(**both, **time)
+        found[how].to(topics.sink(how))
+    for how in ("left", "right", "anti"):
+        counted = found[how].window(TEN).group_by("k").agg(n="count(*)", v="sum(v)")
+        counted.final().top(1, by="n DESC, k", per="window_start").to(topics.sink(f"best_{how}"))
+        counted.group_by("window_end").agg(n="sum(n)", groups="count(*)").to(topics.sink(f"windows_{how}"))
+    left = found["left"].as_("s")
+    left.window(ms.session("1 minute")).group_by("k").agg(n="count(*)").final().to(topics.sink("sessions"))
+    left.window(ms.hopping("10 minutes", every="5 minutes")).agg(n="count(*)").final().to(topics.sink("hopping"))
+    left.dedup("n", "link", within="1 second").select("s.n", "s.link").to(topics.sink("once"))
+    twice = left.join(clicks, on=SOON, how="anti").select("s.k", "s.n", "s.at")
+    twice.window(TEN).group_by("k").agg(n="count(*)").final().to(topics.sink("twice"))
+    more = found["anti"].select("n", "at").union(clicks.select("c.n", "c.at"))
+    more.window(TEN).agg(n="count(*)").final().to(topics.sink("together"))
+    people = job.table(topics.source("people"), PERSON, key="k", time="since", lateness="5 minutes")
+    known = left.enrich(people.as_("p"), on="s.k = p.k").select("s.n", "s.at")
+    known.window(TEN).agg(n="count(*)").final().to(topics.sink("known"))
+    dated = left.enrich(people.as_("p"), on="s.k = p.k", as_of="s.at")
+    dated.select("s.n", "s.link", "p.v").to(topics.sink("dated"))
+    left.window(TEN).late().to(topics.sink("none"))
+    return job
+
+
+JOBS: dict[str, tuple[Callable[[Topics], ms.Job], tuple[str, ...]]] = {
+    "windows": (windows, ("searches", "clicks")),
+    "waiting": (waiting, ("searches", "clicks", "people")),
+}
+Event = tuple[str, dict[str, Any], datetime]
+
+
+def events(random: Random) -> list[Event]:
+    """Topic, row and time of each record: about in the order of time, some twice."""
+    out: list[Event] = []
+    for n in range(EVENTS):
+        when = START + timedelta(seconds=15 * n + random.randint(-60, 60), milliseconds=random.choice([0, 0, 1]))
+        moment = when.isoformat(timespec="milliseconds")
+        key = random.randrange(4)
+        row = {"k": None if random.random() < 0.05 else key, "v": random.randint(0, 50), "n": n}
+        topic = random.choice(["searches", "searches", "clicks", "clicks", "people"])
+        if topic == "people":
+            out.append((topic, {"k": key, "v": row["v"], "since": moment}, when))
+            continue
+        out.append((topic, {**row, "at": None if random.random() < 0.02 else moment}, when))
+        if random.random() < 0.1:
+            out.append(out[-1])
+    return out
+
+
+def closing() -> list[Event]:
+    """Rows of a time that lies beyond everything."""
+    when = START + timedelta(days=30)
+    row = {"k": 99, "v": CLOSING, "n": -1, "at": when.isoformat(), "since": when.isoformat()}
+    return [(topic, row, when) for topic in ("searches", "clicks", "people")]
+
+
+def append(path: Path, topics: tuple[str, ...], parts: list[Event]) -> None:
+    """All in one partition, so that none is ahead of the other."""
+    for topic in topics:
+        with journal.producer(path, topic, durable=False) as producer:
+            for name, row, when in parts:
+                if name == topic:
+                    key = {"k": row["k"]} if topic == "people" else None
+                    producer.send(row, key=key, timestamp=when, partition=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["micro-batch", "real time"])
+@pytest.mark.parametrize("name", JOBS)
+def test_closing(name: str, mode: str, spark: SparkSession, tmp_path: Path) -> None:
+    """With a stop in between, and one before time moves beyond everything."""
+    build, topics = JOBS[name]
+    trial = Trial(Case(build, {topic: [] for topic in topics}, seed=1), tmp_path)
+    all_ = events(Random(1))
+    late: list[dict[str, int]] = []
+    for part in (all_[:100], all_[100:], closing()):
+        append(trial.journal, topics, part)
+        late.append((micro_batch if mode == "micro-batch" else real_time)(trial, spark))
+        refuse_unread(trial)
+    epochs = committed(trial.checkpoint)
+    report = compare(trial, trial.job(), {max(epochs): epochs[max(epochs)]}, spark)
+    assert all(count == 0 for counts in late for count in counts.values()), late
+    assert all(count for sink, count in report.records.items() if sink != "none"), report
+
+
+def micro_batch(trial: Trial, spark: SparkSession) -> dict[str, int]:
+    """About as many epochs of each topic."""
+    limits: dict[str, int | None] = {"searches": 25, "clicks": 25, "people": 12}
+    run = trial.job(limits).start(ms.available_now(), spark=spark)
+    run.wait()
+    return run.late()
+
+
+def real_time(trial: Trial, spark: SparkSession) -> dict[str, int]:
+    run = trial.job().start(ms.real_time("500 ms"), spark=spark)
+    until = time.monotonic() + 120
+    try:
+        while not (caught_up(trial) and settled(trial)) and time.monotonic() < until:
+            run.poll(0.2)
+        return run.late()
+    finally:
+        run.stop()
