@@ -47,9 +47,7 @@ def test_told_to_stop_it_leaves_nothing_open(topics: Topics, folder: Path) -> No
         job.kill()
 
 
-def test_one_that_was_thought_to_be_dead_writes_nothing_more(
-    topics: Topics, folder: Path, spark: SparkSession
-) -> None:
+def test_one_that_was_thought_to_be_dead_writes_nothing_more(topics: Topics, folder: Path, spark: SparkSession) -> None:
     """It hangs, another run takes its place where no lock holds it back, and then it wakes up."""
     with Sender(topics, seed=5) as sender:
         first = process(topics, folder, "real-time")
