@@ -119,6 +119,30 @@ def test_latest_sees_only_what_comes_later(spark: SparkSession, tmp_path: Path) 
     assert values(spark.table("later")) == ["v3", "v4"]
 
 
+def test_latest_is_where_it_was_after_a_crash(spark: SparkSession, tmp_path: Path) -> None:
+    """The first epoch is run again, and begins where it began: here it was to end after two more rows."""
+    segment = write_segment(make_topic(tmp_path, "t") / "0", 0, rows(3))
+    frame = (
+        spark.readStream.format("millstream-journal")
+        .options(path=str(tmp_path), topic="t", starting="latest")
+        .load()
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "c"))
+    )
+    query = frame.start(str(tmp_path / "first"))
+    query.processAllAvailable()
+    query.stop()
+    for name in ("commits/0", "commits/.0.crc", "offsets/.0.crc"):
+        (tmp_path / "c" / name).unlink(missing_ok=True)
+    append(segment, *rows(2, 3))
+    logged = tmp_path / "c" / "offsets" / "0"
+    logged.write_text(logged.read_text().replace('{"0": 3}', '{"0": 5}'))
+    query = frame.start(str(tmp_path / "again"))
+    query.processAllAvailable()
+    query.stop()
+    assert sorted(values(spark.read.parquet(str(tmp_path / "again")))) == ["v3", "v4"]
+
+
 def test_a_topic_that_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
     make_topic(tmp_path, "likes")
     make_topic(tmp_path, "matches")

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from millstream.cli.main import main
 from millstream.errors import MillstreamError
 from millstream.plan.connectors import Jars
-from millstream.spark import fetch, packages
+from millstream.spark import fetch, packages, session
 
 NOWHERE = """<ivysettings><settings defaultResolver="none"/><resolvers>
 <ibiblio name="none" m2compatible="true" root="http://127.0.0.1:9/"/></resolvers></ivysettings>"""
@@ -22,12 +22,33 @@ def refused(jars: Jars) -> MillstreamError:
     return caught.value
 
 
-def test_jars_that_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in the cache, and no repository within reach."""
     (tmp_path / "ivy.xml").write_text(NOWHERE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("MILLSTREAM_IVY_SETTINGS", str(tmp_path / "ivy.xml"))
     monkeypatch.delenv("MILLSTREAM_JARS", raising=False)
     monkeypatch.setattr(fetch, "TRIES", 1)
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_what_is_installed_among_sparks_own_jars_is_not_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "spark" / "jars"
+    folder.mkdir(parents=True)
+    for name in (*(f"{pin.name}-9.9.jar" for pin in fetch.KAFKA), "millstream-kernels.jar"):
+        (folder / name).touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
+    with pytest.raises(MillstreamError, match="MS-SETUP-005"):  # not all of it
+        session.class_path((Jars("kafka"),))
+    (folder / "millstream-kafka.jar").touch()
+    assert session.class_path((Jars("kafka"),)) == str(session.JAR)
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_jars_that_cannot_be_fetched() -> None:
     error = refused(Jars("kafka"))
     assert error.code == "MS-SETUP-005"
     assert "spark-sql-kafka" in str(error.found)

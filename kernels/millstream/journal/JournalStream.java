@@ -1,5 +1,8 @@
 package millstream.journal;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -19,26 +22,43 @@ final class JournalStream implements MicroBatchStream, SupportsTriggerAvailableN
   private final StructType columns;
   private final Topic topic;
   private final Offsets offsets;
+  private final Disk disk;
+  private final String checkpoint;
   private boolean realTime;
   private boolean availableNow;
   private boolean begun;
   private JournalOffset initial;
   private JournalOffset newest;
 
-  JournalStream(JournalOptions options, StructType columns) {
+  JournalStream(JournalOptions options, StructType columns, String checkpoint) {
     this.options = options;
     this.columns = columns;
+    this.disk = Disk.of(checkpoint);
+    this.checkpoint = Disk.plain(checkpoint);
     this.topic = options.open();
     this.offsets = new Offsets(topic);
   }
 
-  /** Found once: "latest" must not move between planning the first epoch and running it. */
+  /**
+   * Found once, and kept: Spark logs where the first epoch ends, and not where it begins. If it is run again after a
+   * crash, "latest" must not have moved.
+   */
   @Override
   public Offset initialOffset() {
-    if (initial == null) {
-      initial = offsets.starting(options.starting);
+    try {
+      String file = checkpoint + "/initial";
+      if (initial == null && disk.exists(file)) {
+        initial = JournalOffset.parse("offsets in the checkpoint", new String(disk.readAll(file), StandardCharsets.UTF_8));
+      }
+      if (initial == null) {
+        initial = offsets.starting(options.starting);
+        disk.makeFolder(checkpoint);
+        disk.writeAtomically(file, initial.json().getBytes(StandardCharsets.UTF_8));
+      }
+      return initial;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
-    return initial;
   }
 
   @Override

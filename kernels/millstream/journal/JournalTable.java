@@ -83,7 +83,7 @@ final class JournalTable implements SupportsRead {
 
     @Override
     public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
-      return new JournalStream(options, columns);
+      return new JournalStream(options, columns, checkpointLocation);
     }
   }
 

@@ -107,9 +107,10 @@ def certify(trial: Trial, faults: int | None, until: float | None) -> Certificat
             return done or (until is not None and time.monotonic() > until)
 
         for outcome in trial.faults():
-            certificate.take(outcome)
-            progress.update(bar, completed=certificate.faults if faults else places - certificate.missed)
-            progress.update(bar, description=f"killed at {outcome.chain[-1]}")
+            if outcome is not None:
+                certificate.take(outcome)
+                progress.update(bar, completed=certificate.faults if faults else places - certificate.missed)
+                progress.update(bar, description=f"killed at {outcome.chain[-1]}")
             if over():
                 break
     return certificate

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark.find_spark_home import _find_spark_home
+
 from millstream.errors import MillstreamError
 from millstream.plan.connectors import Jars
 from millstream.spark.fetch import KAFKA, FetchFailed, Pin, pinned
@@ -23,6 +25,14 @@ class Set:
 
 
 SETS = {"kafka": Set(KAFKA, "millstream-kafka.jar", "millstream.kafka.Topics")}
+
+
+def installed(wanted: Jars) -> bool:
+    """Whether somebody has put them, and Millstream's own, among Spark's jars: then there is nothing to bring."""
+    folder = Path(_find_spark_home()) / "jars"
+    chosen = SETS[wanted.name]
+    ours = (folder / name for name in (chosen.kernels, "millstream-kernels.jar"))
+    return all(path.exists() for path in ours) and all(any(folder.glob(f"{pin.name}-*.jar")) for pin in chosen.pins)
 
 
 def files(wanted: Jars) -> tuple[Path, ...]:

@@ -113,7 +113,9 @@ def jar() -> str:
 
 
 def class_path(jars: tuple[Jars, ...]) -> str:
-    return ",".join([jar(), *(str(path) for wanted in jars for path in packages.files(wanted))])
+    """What Spark is to start with. What is installed among its own jars is left out: it is not to be fetched."""
+    brought = [wanted for wanted in jars if not packages.installed(wanted)]
+    return ",".join([jar(), *(str(path) for wanted in brought for path in packages.files(wanted))])
 
 
 def add(spark: SparkSession, jars: tuple[Jars, ...]) -> None:

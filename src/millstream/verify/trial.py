@@ -166,8 +166,9 @@ class Trial:
 
     # --- with faults
 
-    def faults(self) -> Iterator[Outcome]:
-        """Without end, in rounds: a kill in earnest, and then images of one run, each of them taken up again."""
+    def faults(self) -> Iterator[Outcome | None]:
+        """Without end, in rounds: a kill in earnest, and then images of one run, each of them taken up again. None: a
+        round is over, which may have met no place at all."""
         random = Random(self.given.seed)
         while True:
             yield from self._killed()
@@ -175,6 +176,7 @@ class Trial:
             for fault, image in images.items():
                 again = self.choice.after(fault) if random.random() < TWICE else None
                 yield from self._taken_up((fault,), image, again)
+            yield None
 
     def _imaged(self, faults: list[Fault]) -> dict[Fault, Path]:
         shutil.rmtree(self._place, ignore_errors=True)
