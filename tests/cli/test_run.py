@@ -50,6 +50,8 @@ def test_the_example_in_batch(cli, topics: Path) -> None:
 def test_the_example_in_real_time_until_interrupted(started, topics: Path, tmp_path: Path) -> None:
     process = started("run", str(MATCHES), "--every", "1s", "--checkpoint", "progress")
     assert process.stderr.readline() == "matches: starting\n"
+    # A join without bounds: so it is, and users are told.
+    assert 'WARNING millstream: job "matches": join_' in process.stderr.readline()
     assert process.stderr.readline() == "matches: running, Ctrl-C stops it; checkpoint progress\n"
     send(topics)
     with journal.Reader(topics, "matches") as matches:
