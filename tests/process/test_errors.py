@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from process_bench import Bench, at
 
@@ -40,6 +41,19 @@ def shared(on_error: Any) -> Any:
     def fill(rows: ms.Stream, bench: Bench) -> None:
         chosen = bench.sink("bad") if on_error == "bad" else on_error
         rows.map(share, "k STRING, share DOUBLE", name="shares", on_error=chosen).to(bench.sink("out"))
+
+    return fill
+
+
+def in_batches(on_error: Any) -> Any:
+    def shares(batch: pa.RecordBatch) -> pa.RecordBatch:
+        found = [8 / v for v in batch["v"].to_pylist()]
+        return pa.RecordBatch.from_pydict({"k": batch["k"], "share": found})
+
+    def fill(rows: ms.Stream, bench: Bench) -> None:
+        chosen = bench.sink("bad") if on_error == "bad" else on_error
+        made = rows.map(shares, "k STRING, share DOUBLE", name="shares", on_error=chosen, batches=True)
+        made.to(bench.sink("out"))
 
     return fill
 
@@ -89,14 +103,15 @@ def test_skipped_rows_are_counted_and_leave_nothing(bench: Bench) -> None:
     assert run.skipped() == {"divide": 1}
 
 
-def test_skipped_rows_of_a_function_are_counted(bench: Bench) -> None:
+@pytest.mark.parametrize("fill", [shared("skip"), in_batches("skip")])
+def test_skipped_rows_of_a_function_are_counted(bench: Bench, fill: Any) -> None:
     bench.feed(*FED)
-    run = bench.run(shared("skip"))
+    run = bench.run(fill)
     assert [row["share"] for row in bench.read()] == [8.0, 4.0, 2.0]
     assert run.skipped() == {"shares": 1}
 
 
-@pytest.mark.parametrize("fill", [divided("bad"), shared("bad")])
+@pytest.mark.parametrize("fill", [divided("bad"), shared("bad"), in_batches("bad")])
 @pytest.mark.parametrize("mode", [ms.available_now(), ms.batch()])
 def test_dead_letters(bench: Bench, fill: Any, mode: ms.Mode) -> None:
     bench.feed(*FED)

@@ -102,17 +102,33 @@ class Caller:
 
     def of_batch(self, rows: pa.StructArray) -> Results:
         """The function sees many rows at once; what fails is not known to be one row's fault."""
-        batch = pa.RecordBatch.from_arrays(rows.flatten(), names=list(self.names))
         try:
-            given = self.function(batch)
-            if self.kind == "filter":
-                kept = pa.array(given, pa.bool_()) if not isinstance(given, pa.Array) else given
-                self.same_length(len(kept), len(rows))
-                return [(i, None, None) for i, keep in enumerate(kept.to_pylist()) if keep]
-            return [(i, row, None) for i, row in enumerate(self.table(given, len(rows)))]
+            return self.of_whole(rows)
         except Exception as error:
+            if self.on_error != "fail":
+                return self.of_each(rows)
             line = first_line(self.function) if isinstance(error, WrongValue | pa.ArrowException) else None
             raise Failure(self.step, f"{self.kind}()", None, None, error, line).raised() from error
+
+    def of_whole(self, rows: pa.StructArray) -> Results:
+        given = self.function(pa.RecordBatch.from_arrays(rows.flatten(), names=list(self.names)))
+        if self.kind == "filter":
+            kept = pa.array(given, pa.bool_()) if not isinstance(given, pa.Array) else given
+            self.same_length(len(kept), len(rows))
+            return [(i, None, None) for i, keep in enumerate(kept.to_pylist()) if keep]
+        return [(i, row, None) for i, row in enumerate(self.table(given, len(rows)))]
+
+    def of_each(self, rows: pa.StructArray) -> Results:
+        """Which rows a batch failed for: each is a batch by itself."""
+        found: Results = []
+        for i in range(len(rows)):
+            one = rows.slice(i, 1)
+            try:
+                found += [(i, row, error) for _, row, error in self.of_whole(one)]
+            except Exception as error:
+                letter = self.failed(error, self.decoded(one)[0])
+                found += [(i, None, letter)] if letter is not None else []
+        return found
 
     def same_length(self, found: int, wanted: int) -> None:
         if found != wanted:
