@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from millstream.plan.expressions import field
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Versions
+from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Timed, Versions
 from millstream.plan.python import Call
 from millstream.spark.lower.call import argument, registered
 
@@ -42,7 +42,7 @@ def step(frame: DataFrame, node: Node) -> DataFrame:
             return frame.selectExpr("`_w`", *(f"{sql} AS {field(name)}" for name, sql in version_fields(node)))
         case DeadLetters():
             return frame.where("`_bad` IS NOT NULL").selectExpr("`_w`", "`_bad`.*")
-        case Alias() | Declared():
+        case Alias() | Declared() | Timed():
             return frame
         case _:
             raise TypeError(f"{type(node).__name__} is not a stateless step")
