@@ -43,8 +43,10 @@ def windows(topics: Topics) -> ms.Job:
     job = ms.Job("windows")
     searches, clicks = streams(job, topics)
     clicks.dedup("n", within="1 minute").select("c.n", "c.v").to(topics.sink("once"))
-    counts = searches.window(TEN).group_by("k").agg(n="count(*)", v="sum(v)").final()
+    changing = searches.window(TEN).group_by("k").agg(n="count(*)", v="sum(v)")
+    counts = changing.final(time="window_time")
     counts.to(topics.sink("counts"))
+    after(topics, counts, changing, clicks)
     counts.top(1, by="n DESC", per="window_start").to(topics.sink("busiest"))
     counts.top(2, by="n DESC", per="window_end", rank="place").to(topics.sink("places"))
     counts.group_by("window_end").agg(groups="count(*)", most="max(n)").to(topics.sink("of_counts"))
@@ -56,6 +58,55 @@ def windows(topics: Topics) -> ms.Job:
     visits.to(topics.sink("visits"))
     visits.group_by("window_end").agg(n="max(n)").to(topics.sink("of_visits"))
     searches.window(TEN).late().to(topics.sink("none"))
+    return job
+
+
+def after(topics: Topics, counts: ms.Stream, changing: ms.Table, clicks: ms.Stream) -> None:
+    """Windows of windows, and what is joined with them: within a time, or by window."""
+    half = counts.window(ms.tumbling("30 minutes")).agg(n="sum(n)", most="max(n)")
+    half.final(time="window_time").to(topics.sink("half_hours"))
+    near = "f.k = c.k AND c.at BETWEEN f.window_time - INTERVAL 1 MINUTE AND f.window_time"
+    last = counts.as_("f").join(clicks, on=near, how="left")
+    last.select("f.k", "f.window_end", "f.window_time", "c.n").to(topics.sink("last_clicks"))
+    clicked = clicks.window(TEN).group_by("k").agg(n="count(*)")
+    same = "f.window_end = g.window_end AND f.k = g.k"
+    for how, left, right in (
+        ("inner", counts, clicked.final()),
+        ("left", changing, clicked),
+        ("anti", changing, counts),
+    ):
+        joined = left.as_("f").join(right.as_("g"), on=same, how=how)
+        chosen = {} if how == "anti" else {"clicks": "g.n", "there": "g.k", "since": "g.window_start"}
+        sink = topics.sink(f"{how}_windows", changelog=how != "inner")
+        joined.select("f.k", "f.window_start", "f.window_end", "f.n", **chosen).to(sink)
+
+
+class Later(ms.Process):
+    """Says of each row after a minute, once, that it was there."""
+
+    output = "n INT, at TIMESTAMP"
+    rows = ms.ListState("INT")
+
+    def on_row(self, key: Any, row: Any) -> None:
+        if row.at is not None:
+            self.rows.append(row.n)
+            self.set_timer(row.at + timedelta(minutes=1))
+
+    def on_timer(self, key: Any, at: datetime) -> Any:
+        for n in self.rows:
+            yield {"n": n, "at": at}
+        self.rows.clear()
+
+
+def code(topics: Topics) -> ms.Job:
+    """What Python code gives has a time of its own."""
+    job = ms.Job("code")
+    searches, clicks = streams(job, topics)
+    sooner = clicks.map(lambda row: {"k": row.k, "seen": row.at}, schema="k INT, seen TIMESTAMP", time="seen")
+    sooner.window(TEN).group_by("k").agg(n="count(*)").final().to(topics.sink("mapped"))
+    later = searches.key_by("n").process(Later, time="at")
+    later.window(TEN).agg(n="count(*)", last="max(at)").final().to(topics.sink("processed"))
+    later.as_("s").join(sooner.as_("c"), on="s.n = c.k", ttl="1 hour").select("s.n").to(topics.sink("none"))
     return job
 
 
@@ -93,6 +144,7 @@ def waiting(topics: Topics) -> ms.Job:
 JOBS: dict[str, tuple[Callable[[Topics], ms.Job], tuple[str, ...]]] = {
     "windows": (windows, ("searches", "clicks")),
     "waiting": (waiting, ("searches", "clicks", "people")),
+    "code": (code, ("searches", "clicks")),
 }
 Event = tuple[str, dict[str, Any], datetime]
 
@@ -133,15 +185,17 @@ def append(path: Path, topics: tuple[str, ...], parts: list[Event]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["micro-batch", "real time"])
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [*((name, "micro-batch") for name in JOBS), ("windows", "real time"), ("waiting", "real time")],
+)
 def test_closing(name: str, mode: str, spark: SparkSession, tmp_path: Path) -> None:
-    """With a stop in between, and one before time moves beyond everything."""
+    """With a stop in between. At the end time moves beyond everything."""
     build, topics = JOBS[name]
     trial = Trial(Case(build, {topic: [] for topic in topics}, seed=1), tmp_path)
     all_ = events(Random(1))
     late: list[dict[str, int]] = []
-    for part in (all_[:100], all_[100:], closing()):
+    for part in (all_[:100], [*all_[100:], *closing()]):
         append(trial.journal, topics, part)
         late.append((micro_batch if mode == "micro-batch" else real_time)(trial, spark))
         refuse_unread(trial)
@@ -160,7 +214,7 @@ def micro_batch(trial: Trial, spark: SparkSession) -> dict[str, int]:
 
 
 def real_time(trial: Trial, spark: SparkSession) -> dict[str, int]:
-    run = trial.job().start(ms.real_time("500 ms"), spark=spark)
+    run = trial.job().start(ms.real_time("2 seconds"), spark=spark)
     until = time.monotonic() + 120
     try:
         while not (caught_up(trial) and settled(trial)) and time.monotonic() < until:

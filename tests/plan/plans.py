@@ -351,3 +351,14 @@ def python_code(job: ms.Job) -> None:
 
 def words(row: object) -> list[object]:
     return []
+
+
+@plan
+def windows_of_windows(job: ms.Job) -> None:
+    """Closed windows have a time; joined by window, they are kept until it is closed."""
+    timed = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
+    minutes = timed.window(ms.tumbling("1 minute")).group_by("liked").agg(n="count(*)").final(time="window_time")
+    minutes.window(ms.tumbling("1 hour")).group_by("liked").agg(most="max(n)").final().to(journal.sink("hours"))
+    best = minutes.group_by("window_end").agg(n="max(n)")
+    popular = minutes.as_("m").join(best.as_("b"), on="m.window_end = b.window_end AND m.n = b.n")
+    popular.select("m.liked", "m.window_end", "b.n").to(journal.sink("popular", changelog=True))

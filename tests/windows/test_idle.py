@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,38 @@ def test_time_goes_on_without_a_source_that_is_idle(mode: str, tmp_path: Path, s
     progress = wait_for_watermark(run, datetime(2026, 1, 1, 0, 5, 1, tzinfo=UTC))
     run.stop()
     assert progress.held_back_by == "doors"
+
+
+class Alone(ms.Process):
+    """Says so a second after a row."""
+
+    output = "at TIMESTAMP, room STRING"
+
+    def on_row(self, key: str, row: Any) -> None:
+        self.set_timer(row.at + timedelta(seconds=1))
+
+    def on_timer(self, key: str, at: datetime) -> Iterator[Any]:
+        yield {"at": at, "room": key}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["join", "process"])
+def test_what_waits_goes_on_when_all_sources_are_idle(step: str, tmp_path: Path, spark: SparkSession) -> None:
+    path = str(tmp_path / "journal")
+    for topic in ("doors", "lamps", "closed"):
+        journal.create(path, topic, 1)
+    job = ms.Job("house", checkpoint=str(tmp_path / "checkpoint"))
+    doors = job.stream(journal.source("doors", path=path), SCHEMA, time="at", idle_after="300 ms")
+    lamps = job.stream(journal.source("lamps", path=path), SCHEMA, time="at", idle_after="300 ms")
+    near = "d.room = l.room AND l.at BETWEEN d.at AND d.at + INTERVAL 1 SECOND"
+    dark = doors.as_("d").join(lamps.as_("l"), on=near, how="left").select("d.at", "d.room")
+    waiting = dark if step == "join" else doors.union(lamps).key_by("room").process(Alone)
+    waiting.where("room = 'doors'").to(journal.sink("closed", path=path))
+    send(path, "doors", at(0, 1))
+    send(path, "lamps", at(0, 1))
+    run = job.start(MODES["micro_batch"], spark=spark)
+    assert [row["room"] for row in wait_until_closed(run, path, 1)] == ["doors"]
+    run.stop()
 
 
 @pytest.mark.slow

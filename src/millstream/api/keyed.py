@@ -8,18 +8,27 @@ from typing import Self
 from millstream.api.process import Process, described
 from millstream.api.relation import GroupedTable, Stream
 from millstream.errors import did_you_mean
-from millstream.plan import build, python
+from millstream.plan import build, python, times
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
+from millstream.plan.nodes import Timed
 
 
 class KeyedStream(GroupedTable):
     """A stream by key."""
 
     def process(
-        self, process: type[Process] | Process, *, on_error: str | SinkOptions = "fail", name: str | None = None
+        self,
+        process: type[Process] | Process,
+        *,
+        on_error: str | SinkOptions = "fail",
+        name: str | None = None,
+        time: str | None = None,
     ) -> Processed:
-        """Python code with state, for the rows of each key: `likes.key_by("pair").process(Matcher)`."""
+        """Python code with state, for the rows of each key: `likes.key_by("pair").process(Matcher)`.
+
+        `time`: the column of what it yields that is the event time.
+        """
         kind = process if isinstance(process, type) else type(process)
         step = Step(name or (kind.__name__ if issubclass(kind, Process) else "process"), here())
         policy, sink = python.error_policy(on_error, step)
@@ -27,14 +36,14 @@ class KeyedStream(GroupedTable):
         if sink is not None:
             letters = python.output(node, len(node.schemas) - 1)
             self._job._add(build.sink(letters, sink, None, f"{sink.label}_of_{node.name}"))
-        return Processed(self._job, python.output(node, 0))
+        return Processed(self._job, times.timed(python.output(node, 0), time, node.schemas[0], step))
 
 
 class Processed(Stream):
     """What a process yields; `output` has its further outputs."""
 
-    def output(self, name: str) -> Stream:
-        """One of the process's further outputs: `alerts = matches.output("alerts")`."""
+    def output(self, name: str, *, time: str | None = None) -> Stream:
+        """One of the process's further outputs: `alerts = matches.output("alerts")`. `time`: its event time."""
         process = self._process("output")
         names = [other for other, _ in process.run.outputs]
         if not name or name not in names:
@@ -44,17 +53,21 @@ class Processed(Stream):
                 found="outputs: " + (", ".join(other for other in names if other) or "none but the main one"),
                 hint=did_you_mean(name, names),
             )
-        return Stream(self._job, python.output(process, names.index(name)))
+        number = names.index(name)
+        step = Step(process.name, here())
+        return Stream(self._job, times.timed(python.output(process, number), time, process.schemas[number], step))
 
     def named(self, name: str) -> Self:
         """Names the process, under which its state is found again."""
         given = super().named(name)._node.given
-        return self._same(python.output(replace(self._process("named"), given=given), 0))
+        named = python.output(replace(self._process("named"), given=given), 0)
+        return self._same(replace(self._node, input=named) if isinstance(self._node, Timed) else named)
 
     def _process(self, call: str) -> python.Process:
-        chosen = self._node.inputs[0]
+        rows = self._node.input if isinstance(self._node, Timed) else self._node
+        chosen = rows.inputs[0]
         found = chosen.inputs[0] if chosen.inputs else None
-        if not isinstance(self._node, python.Output) or not isinstance(found, python.Process):
+        if not isinstance(rows, python.Output) or not isinstance(found, python.Process):
             raise Step(call, here()).error(
                 "MS-PROCESS-010", "does not follow process() at once.", hint="call it right after process()"
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
-from millstream.plan import build, joins, operators, python, sets, top, windows
+from millstream.plan import build, joins, operators, python, sets, times, top, windows
 from millstream.plan import enrich as enriching
 from millstream.plan.aggregates import Keyed
 from millstream.plan.connectors import SinkOptions
@@ -81,12 +81,14 @@ class Relation:
         batches: bool = False,
         on_error: str | SinkOptions = "fail",
         name: str | None = None,
+        time: str | None = None,
     ) -> Self:
         """A new row for each row, by a Python function: `map(lambda row: {"n": row.a + 1}, schema="n BIGINT")`.
 
         `batches`: the function takes and gives Arrow batches. `on_error`: "fail", "skip", or a sink for dead letters.
+        `time`: the column of the new rows that is their event time.
         """
-        return self._called("map", function, schema, batches, on_error, name)
+        return self._called("map", function, schema, batches, on_error, name, time)
 
     def flat_map(
         self,
@@ -95,9 +97,10 @@ class Relation:
         *,
         on_error: str | SinkOptions = "fail",
         name: str | None = None,
+        time: str | None = None,
     ) -> Self:
         """Any number of rows for each row: the function yields them, or gives a list."""
-        return self._called("flat_map", function, schema, False, on_error, name)
+        return self._called("flat_map", function, schema, False, on_error, name, time)
 
     def filter(
         self,
@@ -118,13 +121,14 @@ class Relation:
         batches: bool,
         on_error: str | SinkOptions,
         name: str | None,
+        time: str | None = None,
     ) -> Self:
         step = Step(name or kind, here())
         policy, sink = python.error_policy(on_error, step)
         call = python.call(self._node, kind, self._job._codes.code(function), schema, batches, policy, name, step)
         if sink is not None:
             self._job._add(build.sink(python.failed(call), sink, None, f"{sink.label}_of_{call.name}"))
-        return self._same(python.called(call))
+        return self._same(times.timed(python.called(call), time, call.schema, step))
 
     def group_by(self, *columns: str, **named: str) -> GroupedTable:
         keys = build.group(self._node, columns, named, Step("group_by", here()))
@@ -368,8 +372,12 @@ class WindowedGroups:
 class WindowedTable(Table):
     """The results of windows, as they change."""
 
-    def final(self) -> Stream:
-        """Each window's result once, when the watermark has passed its end: a stream."""
+    def final(self, *, time: str | None = None) -> Stream:
+        """Each window's result once, when the watermark has passed its end: a stream.
+
+        `time`: a column more, the stream's event time, with the window's last millisecond: `final(time="window_time")`.
+        Windows of windows and joins within a time can follow.
+        """
         node = self._node
         if isinstance(node, operators.Aggregate) and isinstance(node.input, operators.Expire):
             raise windows.endless("final", "waits for the end of a sliding window")
@@ -377,5 +385,4 @@ class WindowedTable(Table):
             raise Step("final", here()).error(
                 "MS-WINDOW-003", "does not follow a window's agg().", hint="call final() right after agg()"
             )
-        closing = replace(node.closing, final=True)
-        return Stream(self._job, replace(node, at=here(), closing=closing))
+        return Stream(self._job, windows.final(node, node.closing, time))

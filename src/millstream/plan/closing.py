@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.plan.aggregates import END, START, Keyed
+from millstream.plan.expressions import Expr
+from millstream.plan.intervals import Lifetime
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, Changes, Declared, Explode, Filter, Keep, Project, is_field
+from millstream.plan.nodes import Alias, Changes, Declared, Explode, Filter, Keep, Project, Timed, is_field
 from millstream.plan.operators import Aggregate, Collapse, Dedup, Enrich, Join, LateRows, Sessions, Top
 
 Ends = Mapping[str, int]
@@ -19,7 +21,7 @@ Ends = Mapping[str, int]
 
 def ends(node: Node) -> Ends:
     match node:
-        case Alias() | Changes() | Collapse() | Declared() | Explode() | Filter() | Top():
+        case Alias() | Changes() | Collapse() | Declared() | Explode() | Filter() | Timed() | Top():
             return ends(node.inputs[0])
         case Keep():
             return {name: after for name, after in ends(node.input).items() if name in node.kept}
@@ -55,9 +57,22 @@ def closes(node: Aggregate | Top) -> tuple[int, int] | None:
     return next(((i, known[name]) for i, name in enumerate(keys) if name in known), None)
 
 
+def closed(left: Node, right: Node, on: tuple[tuple[Expr, Expr], ...]) -> tuple[Lifetime, Lifetime] | None:
+    """For how long a join keeps the rows of both sides, if they meet by window: until it is closed on both."""
+    for one, other in on:
+        if is_field(one) and is_field(other):
+            (of_left,), (of_right,) = one.fields, other.fields
+            if of_left in ends(left) and of_right in ends(right):
+                after = max(ends(left)[of_left], ends(right)[of_right])
+                return Lifetime(of_left, after, None), Lifetime(of_right, after, None)
+    return None
+
+
 def follows(node: Node) -> bool:
     """Whether rows come to an operator when the watermark has passed their time, and are not late."""
     if isinstance(node, Aggregate | Top) and closes(node) is not None:
+        return True
+    if isinstance(node, Join) and node.closed is not None:
         return True
     ending = isinstance(node, Aggregate | Dedup | Enrich | Join | LateRows)
     return ending and any(part.lag is not None for part in node.inputs)

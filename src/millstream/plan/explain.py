@@ -17,6 +17,7 @@ from millstream.plan.nodes import (
     Project,
     Sink,
     Source,
+    Timed,
     Union,
     Versions,
 )
@@ -87,6 +88,8 @@ def describe(node: Node) -> str:
             return f"explode {node.array.shown} as {node.element}"
         case Changes():
             return f"changes as {node.op}"
+        case Timed():
+            return f"time {node.time}"
         case Union():
             return "union"
         case Latest():

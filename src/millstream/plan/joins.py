@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from millstream.errors import did_you_mean
 from millstream.plan import operators
+from millstream.plan.closing import closed
 from millstream.plan.columns import Columns, side_by_side
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates
@@ -13,6 +14,7 @@ from millstream.plan.intervals import Times, Within, bounds
 from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
 from millstream.plan.operators import How
+from millstream.plan.times import time_hint
 
 
 def join(left: Node, right: Node, on: str, how: str, ttl: str | None, broadcast: bool) -> operators.Join:
@@ -43,7 +45,8 @@ def join(left: Node, right: Node, on: str, how: str, ttl: str | None, broadcast:
     residual = bind(exp.and_(*rest), joined(left, right), step) if rest else None
     within = time_bounds(rest, left, right, step)
     ttl_ms = None if ttl is None else time_to_live(ttl, left, right, within, step)
-    return operators.Join(None, step.at, left, right, tuple(pairs), residual, kind, within, ttl_ms, broadcast)
+    ends = closed(left, right, tuple(pairs)) if within is None and ttl is None else None
+    return operators.Join(None, step.at, left, right, tuple(pairs), residual, kind, within, ttl_ms, broadcast, ends)
 
 
 def time_bounds(rest: list[exp.Expr], left: Node, right: Node, step: Step) -> Within | None:
@@ -84,7 +87,7 @@ def time_to_live(ttl: str, left: Node, right: Node, within: Within | None, step:
         raise step.error(
             "MS-JOIN-007",
             "has a ttl, and no stream with a time: it cannot know how old rows are.",
-            hint='say it at the source: job.stream(…, time="at", lateness="10 seconds"), and keep the column',
+            hint=time_hint(left if left.append_only else right),
         )
     return length
 

@@ -96,6 +96,17 @@ class Declared(Unary):
         return self.declared
 
 
+@dataclass(frozen=True, eq=False)
+class Timed(Unary):
+    """A stream of which the user said which column is the time of its rows."""
+
+    time: str
+
+    @cached_property
+    def event_time(self) -> str | None:
+        return self.time
+
+
 VERSION = ("_gone", "_offset", "_ended")
 """What is known of a change beside its row: whether it takes it away, its place in the log, and its time there."""
 

@@ -74,6 +74,11 @@ class Aggregate(Stateful, Unary):
     def event_time(self) -> str | None:
         return None
 
+    @cached_property
+    def lag(self) -> int | None:
+        """A window's last result comes when it is closed. Its time is the last moment before its end."""
+        return self.input.lag if self.closing is None else self.closing.allowed_ms + 1
+
     @property
     def drops_late(self) -> bool:
         return self.closing is not None
@@ -219,7 +224,7 @@ class Join(Stateful):
     """Rows that agree on `on` (pairs of expressions) and meet `residual`; `how`: what becomes of the others.
 
     `within`: how far apart in time partners can be. `ttl_ms`: for how long the rows of streams are kept. `broadcast`:
-    the right is copied, so that the left may be spread.
+    the right is copied, so that the left may be spread. `closed`: where rows meet by window, when it is closed.
     """
 
     left: Node
@@ -230,6 +235,7 @@ class Join(Stateful):
     within: Within | None = None
     ttl_ms: int | None = None
     broadcast: bool = False
+    closed: tuple[Lifetime, Lifetime] | None = None
 
     prunes = True
 
@@ -297,7 +303,7 @@ class Join(Stateful):
                 Lifetime(self.within.left, right + self.within.most_ms, left),
                 Lifetime(self.within.right, left - self.within.least_ms, right),
             )
-        return self.forgets(self.left), self.forgets(self.right)
+        return self.closed or (self.forgets(self.left), self.forgets(self.right))
 
     def forgets(self, side: Node) -> Lifetime | None:
         """Rows of tables are kept: they may be taken back."""

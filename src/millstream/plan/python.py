@@ -128,6 +128,11 @@ class Process(Stateful, Unary):
     def event_time(self) -> str | None:
         return None
 
+    @cached_property
+    def lag(self) -> int | None:
+        """What a timer yields comes when the watermark has come to it."""
+        return self.input.lag or 0 if self.run.timers else self.input.lag
+
     def reads(self, needed: set[str]) -> list[set[str]]:
         return [set(self.input.carries)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from millstream.errors import MillstreamError
 from millstream.plan import build, nodes, operators
@@ -11,6 +11,7 @@ from millstream.plan.errors import Step, here
 from millstream.plan.expressions import Expr, field
 from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
+from millstream.plan.times import time_hint
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,19 @@ def time_of(node: Node, step: Step) -> str:
         "MS-WINDOW-001",
         "needs the time of each row, and does not know it.",
         found="columns: " + ", ".join(column.label for column in node.columns),
-        hint='say it at the source: job.stream(…, time="at", lateness="10 seconds"), and keep the column',
+        hint=time_hint(node),
     )
+
+
+def final(node: operators.Aggregate, closing: Closing, time: str | None) -> Node:
+    """The results of windows that are closed; `time`: a column more, with the last moment of each."""
+    step = Step("final", here())
+    once = replace(node, at=step.at, closing=replace(closing, final=True))
+    if time is None:
+        return once
+    moment = Keyed(time, Expr(f"timestamp_micros(unix_micros({field(END)}) - 1000)"))
+    chosen = build.distinct_names([*(build.carried(column) for column in once.columns), moment], step)
+    return nodes.Timed(None, step.at, nodes.Project(None, step.at, once, chosen), time)
 
 
 def aggregate(rows: Windowed, keys: tuple[Keyed, ...], named: dict[str, str]) -> operators.Aggregate:

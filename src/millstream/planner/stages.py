@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from millstream.plan.node import Node, Stateful, walk
-from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Union
-from millstream.plan.operators import Aggregate, Enrich, Expire
+from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Timed, Union
+from millstream.plan.operators import Enrich
 from millstream.plan.python import Process
 from millstream.planner.dataflow import Dataflow
+from millstream.planner.horizon import horizon_ms
 from millstream.planner.rules import apply_rules
 
 
@@ -77,10 +78,9 @@ class JobPlan:
 
     @property
     def horizon_ms(self) -> int:
-        """How long after a row's time its last window is closed; a row that waits for its time needs a moment more."""
-        ends = [op.closing for stage in self.stages for op in stage.operators if isinstance(op, Aggregate | Expire)]
-        waits = any(isinstance(op, Enrich) and op.as_of for stage in self.stages for op in stage.operators)
-        return max((end.length_ms + end.allowed_ms for end in ends if end is not None), default=int(waits))
+        """How long after a row's time nothing waits for time to go on any more."""
+        operators = (op for stage in self.stages for op in stage.operators)
+        return max((horizon_ms(op) for op in operators if isinstance(op, Stateful)), default=0)
 
     @property
     def clocked(self) -> bool:
@@ -93,7 +93,7 @@ class JobPlan:
         return all(self.ends_in_upserts(route) for route in routes if route.producer == operator)
 
     def ends_in_upserts(self, route: Route) -> bool:
-        if not all(isinstance(step, Alias | Declared | Keep | Project) for step in route.steps):
+        if not all(isinstance(step, Alias | Declared | Keep | Project | Timed) for step in route.steps):
             return False
         if isinstance(route.to, Sink):
             return route.to.mode == "upsert"

@@ -147,3 +147,23 @@ def an_output_that_is_not_there(job, orders):
 @wrong
 def an_output_after_another_step(job, orders):
     orders(job).key_by("customer").process(Good).where("n > 1").output("alerts")
+
+
+@wrong
+def a_time_that_code_does_not_give(job, orders):
+    orders(job).map(lambda row: (1,), schema="n INT, at TIMESTAMP", time="att")
+
+
+@wrong
+def a_time_of_another_type(job, orders):
+    orders(job).map(lambda row: (1,), schema="n INT, at TIMESTAMP", time="n")
+
+
+@wrong
+def a_time_where_none_passes(job, orders):
+    orders(job).map(lambda row: (1,), schema="n INT, at TIMESTAMP", time="at")
+
+
+@wrong
+def a_time_of_a_table(job, orders):
+    orders(job).group_by("customer").agg(n="count(*)").map(lambda row: (1,), schema="n INT, at TIMESTAMP", time="at")

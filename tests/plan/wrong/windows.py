@@ -64,3 +64,10 @@ def a_window_without_a_size(job):
 def final_results_after_another_step(job):
     timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
     timed.window(ms.tumbling("1 hour")).agg(n="count(*)").where("n > 1").final()
+
+
+@wrong
+def a_window_of_windows_without_a_time(job):
+    orders = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    minutes = orders.window(ms.tumbling("1 minute")).agg(n="count(*)").final()
+    minutes.window(ms.tumbling("1 hour"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, Changes, Declared, Explode, Filter, Keep, Project, Union
+from millstream.plan.nodes import Alias, Changes, Declared, Explode, Filter, Keep, Project, Timed, Union
 from millstream.plan.python import Call
 from millstream.planner.dataflow import Dataflow, rewrite
 
-STEPS = (Alias, Call, Changes, Declared, Explode, Filter, Keep, Lookup, Project)
+STEPS = (Alias, Call, Changes, Declared, Explode, Filter, Keep, Lookup, Project, Timed)
 
 
 def lift_unions(flow: Dataflow) -> Dataflow:

@@ -17,6 +17,7 @@ from millstream.plan.nodes import (
     Keep,
     Project,
     Source,
+    Timed,
     Versions,
 )
 from millstream.plan.python import Call
@@ -58,7 +59,7 @@ def step(frame: DataFrame, node: Node) -> DataFrame:
             return frame.where("`_bad` IS NOT NULL").selectExpr("`_w`", "`_bad`.*")
         case Lookup():
             return looked_up(frame, node, static_rows(node.right, frame.sparkSession), hidden(frame))
-        case Alias() | Declared():
+        case Alias() | Declared() | Timed():
             return frame
         case _:
             raise TypeError(f"{type(node).__name__} is not a stateless step")

@@ -7,7 +7,7 @@ from pyspark.sql.types import IntegerType
 
 from millstream.plan.expressions import field
 from millstream.plan.node import Key, Node
-from millstream.plan.nodes import Alias, Changes, Declared, Filter
+from millstream.plan.nodes import Alias, Changes, Declared, Filter, Timed
 from millstream.planner.stages import Pass
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
 from millstream.spark.lower.types import spread, types_of
@@ -29,7 +29,7 @@ def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:
 def together(node: Node) -> Key | None:
     """What tells rows apart whose changes stay in their order: those of a table that are facts now, too."""
     below = node
-    while isinstance(below, Alias | Declared | Filter):
+    while isinstance(below, Alias | Declared | Filter | Timed):
         below = below.input
     return below.input.key if isinstance(below, Changes) else node.key
 

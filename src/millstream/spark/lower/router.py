@@ -18,7 +18,7 @@ from pyspark.sql.types import DataType
 from millstream.plan.expressions import Expr, field
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Versions
+from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Timed, Versions
 from millstream.plan.python import Call
 from millstream.spark.lower.call import argument, registered
 from millstream.spark.lower.frames import OP, hidden, static_rows, steps, version_fields
@@ -103,7 +103,7 @@ class FanOut:
         )
         at = self.column(path, lambda: (self.first(lane), False))
         for i, node in enumerate(lane.steps):
-            if isinstance(node, Alias | Declared):
+            if isinstance(node, Alias | Declared | Timed):
                 continue
             path = (*path, node)
             before = at
@@ -238,7 +238,7 @@ class FanOut:
 
 def first_condition(lane: Lane) -> str | None:
     """What a source's rows must meet to get into a lane, if it begins with a condition that may be asked twice."""
-    steps = [node for node in lane.steps if not isinstance(node, Alias | Declared | Keep)]
+    steps = [node for node in lane.steps if not isinstance(node, Alias | Declared | Keep | Timed)]
     if lane.unpacked is not None or not steps or not isinstance(steps[0], Filter):
         return None
     return steps[0].condition.sql if steps[0].condition.repeatable else None
