@@ -150,6 +150,23 @@ def test_a_changelog_ends_a_version_when_it_takes_it_back(tmp_path: Path, spark:
     assert said.rows("dated") - expected == Counter([("z", at(9), None), ("u", at(9, 59), BEA), ("u", at(10), None)])
 
 
+@pytest.mark.slow
+def test_nothing_is_kept_of_a_key_that_was_taken_back(tmp_path: Path, spark: SparkSession) -> None:
+    """It came and went ahead of the watermark, while a row of it waited."""
+    said = Transcript(tmp_path, spark, changelog=True)
+    with journal.producer(said.path, "people") as producer:
+        for op, minute in (("insert", 5), ("delete", 6)):
+            row = {"op": op, "user": "u", "name": CAT, "since": at(5)}
+            producer.send(row, timestamp=datetime.fromisoformat(at(minute)))
+    said.feed(("u", at(1)))
+    said.feed(("z", at(3)))
+    assert said.rows("dated") == Counter([("u", at(1), None)])
+    said.feed(("z", at(20)))
+    states = spark.read.format("statestore").option("operatorId", 0).option("stateVarName", "dated_key")
+    kept = states.load(str(tmp_path / "checkpoint" / "spark")).selectExpr("to_json(key) AS key").collect()
+    assert not any('"u"' in row["key"] for row in kept), kept
+
+
 def test_in_batch_all_of_the_table_is_known(tmp_path: Path, spark: SparkSession) -> None:
     said = Transcript(tmp_path, spark)
     with journal.producer(said.path, "people") as producer:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import millstream as ms
 from millstream import journal
 from millstream.testing import Watermark
@@ -32,9 +34,10 @@ def minutes(epochs: list[list[dict[str, Any]]]) -> list[list[int]]:
     return [[int(text[11:13]) * 60 + int(text[14:16]) for text in epoch] for epoch in times]
 
 
-def test_doubles_are_dropped_whichever_comes_first(millstream: Runner) -> None:
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_doubles_are_dropped_whichever_comes_first(millstream: Runner, restart: bool) -> None:
     told = [rows(20, 30, 31, 25), rows(20), rows(12, 9), rows(41, 42), [*rows(30, id=2), *rows(30, id=2)]]
-    result = millstream.run(job("1 hour"), {"clicks": told})
+    result = millstream.run(job("1 hour"), {"clicks": told}, restart_between=restart)
     # 30 is within ten minutes of 20, and so is 12; 9 is not. 31 was let through, so that 41 is a double and 42 not.
     assert minutes(result["once"].epochs) == [[20, 31], [], [9], [42], [30]]
 
@@ -51,9 +54,10 @@ def test_rows_too_late_to_be_judged_are_counted(millstream: Runner) -> None:
     assert sum(result.late.values()) == 1
 
 
-def test_what_is_forgotten_was_too_late_to_matter(millstream: Runner) -> None:
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_what_is_forgotten_was_too_late_to_matter(millstream: Runner, restart: bool) -> None:
     """When the watermark is twice as far, a row of the old time is late and a new one is let through."""
     told = [rows(60), [Watermark(at(80))], rows(61), rows(90)]
-    result = millstream.run(job(), {"clicks": told})
+    result = millstream.run(job(), {"clicks": told}, restart_between=restart)
     assert minutes(result["once"].epochs) == [[60], [], [], [90]]
     assert sum(result.late.values()) == 1

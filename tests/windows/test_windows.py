@@ -119,7 +119,8 @@ def test_a_row_in_a_gap_between_windows_is_in_none(millstream: Runner) -> None:
     assert windows(result["final"].epochs) == [[(at(0), at(1), "a", 1, 3), (at(2), at(3), "a", 1, 2)]]
 
 
-def test_a_row_between_two_sessions_joins_them(millstream: Runner) -> None:
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_row_between_two_sessions_joins_them(millstream: Runner, restart: bool) -> None:
     rows = epochs(
         (at(1), "a", 1),
         (at(2, 30), "a", 2),
@@ -130,7 +131,8 @@ def test_a_row_between_two_sessions_joins_them(millstream: Runner) -> None:
         (at(13, 31), "b", 7),
         (at(14, 10), "b", 8),
     )
-    result = millstream.run(job(window=ms.session("1 minute"), allowed_lateness="10 minutes"), rows)
+    sessions = job(window=ms.session("1 minute"), allowed_lateness="10 minutes")
+    result = millstream.run(sessions, rows, restart_between=restart)
     tables = windows(result["changes"].tables)
     other, joined = (at(2, 20), at(3, 20), "b", 1, 9), (at(1), at(4, 10), "a", 4, 4)
     assert tables[3] == [(at(1), at(2), "a", 1, 1), other, (at(2, 30), at(4, 10), "a", 2, 3)]
