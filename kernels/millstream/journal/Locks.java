@@ -5,10 +5,12 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The partitions that one run may write to. POSIX locks: they end with the process, and Python's see them.
@@ -18,6 +20,7 @@ import java.util.Set;
  */
 public final class Locks implements AutoCloseable {
   private static final Set<String> HELD = new HashSet<>();
+  private static final Duration PAUSE = Duration.ofMillis(50);
 
   private final Map<String, FileChannel> channels = new LinkedHashMap<>();
 
@@ -50,6 +53,27 @@ public final class Locks implements AutoCloseable {
       HELD.add(file.toString());
       channels.put(file.toString(), channel);
       return true;
+    }
+  }
+
+  /**
+   * The same, but waits for another process to let go: one that was killed is gone a moment later than whoever killed it
+   * is told. A run of this process is not waited for.
+   */
+  public boolean takeWithin(Duration patience, Path file) throws IOException {
+    long began = System.nanoTime();
+    while (!take(file)) {
+      if (held(file) || System.nanoTime() - began > patience.toNanos()) {
+        return false;
+      }
+      LockSupport.parkNanos(PAUSE.toNanos());
+    }
+    return true;
+  }
+
+  private static boolean held(Path file) {
+    synchronized (HELD) {
+      return HELD.contains(file.toString());
     }
   }
 

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -15,6 +16,8 @@ import millstream.journal.Locks;
 final class Commits {
   /** By checkpoint, the name of the run of this process. */
   private static final Map<String, String> RUNS = new ConcurrentHashMap<>();
+
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private final Disk disk;
   private final String folder;
@@ -28,7 +31,7 @@ final class Commits {
   void claim(Locks locks) throws IOException {
     if (disk.isLocal()) {
       Path own = Files.createDirectories(Path.of(folder)).toRealPath();
-      if (!locks.take(own.resolve("lock"))) {
+      if (!locks.takeWithin(PATIENCE, own.resolve("lock"))) {
         throw SinkException.checkpointInUse(own.toString());
       }
     }
