@@ -24,7 +24,7 @@ from soak.report import Struck
 
 TABLES = """
 CREATE TABLE customers (id INT PRIMARY KEY, name TEXT);
-CREATE TABLE named (customer INT, id INT, name TEXT, orders BIGINT, total BIGINT, PRIMARY KEY (customer, id));
+CREATE TABLE named (customer INT, id INT, name TEXT, orders BIGINT, total BIGINT, PRIMARY KEY (customer));
 CREATE TABLE millstream_epochs (sink TEXT PRIMARY KEY, epoch BIGINT NOT NULL);
 CREATE PUBLICATION customers FOR TABLE customers;
 CREATE ROLE soak LOGIN REPLICATION;

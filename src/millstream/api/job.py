@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from millstream.api.command import current
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from millstream.runtime.run import Run
+
+LOG = logging.getLogger("millstream")
 
 
 class Job:
@@ -150,7 +153,10 @@ class Job:
             refuse_python(self._sinks)
         setting = Setting(chosen, self.checkpoint, self.parallelism, spark)
         policy = (command and command.restarts) or restarts or no_restart()
-        return Run.begin(self.name, self.plan(), setting, policy)
+        plan = self.plan()
+        for warning in () if isinstance(chosen, Batch) else warnings(plan.sinks):
+            LOG.warning('job "%s": %s', self.name, warning.removeprefix("warning: "))
+        return Run.begin(self.name, plan, setting, policy)
 
     def run(
         self, mode: Mode | None = None, *, restarts: Restarts | None = None, spark: SparkSession | None = None

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import MillstreamError
 from millstream.plan.connectors import Jars, NeedsJars
-from millstream.plan.explain import warnings
 from millstream.plan.modes import Batch, Mode, RealTime
 from millstream.plan.node import Stateful, walk
 from millstream.plan.python import Call, Process
@@ -85,8 +84,6 @@ class Run:
     @classmethod
     def begin(cls, job: str, plan: JobPlan, setting: Setting, restarts: Restarts) -> Run:
         run = cls(job, plan, setting, restarts)
-        for warning in () if isinstance(setting.mode, Batch) else warnings(plan.sinks):
-            LOG.warning('job "%s": %s', job, warning.removeprefix("warning: "))
         try:
             run._begin()
         except Exception as error:
