@@ -107,21 +107,29 @@ final class Aggregate extends Operator {
       return late(changes);
     }
     InternalRow saved = state.get();
-    if (closing != null && saved == null) {
+    boolean ends = closing != null && closing.time(key, keySlots) <= ended;
+    if (closing != null && saved == null && !ends) {
       handle.registerTimer(closing.time(key, keySlots));
     }
     load(saved);
-    boolean silent = closing != null && closing.last();
-    Object[] before = saved == null || silent ? null : result(key);
+    boolean holdsBack = closing != null && closing.last();
+    Object[] before = saved == null || holdsBack ? null : result(key);
     while (changes.next()) {
       InternalRow payload = changes.payload();
       if (payload != null) {
         add(accumulators, payload, changes.weight());
       }
     }
-    Object[] after = silent ? null : result(key);
-    save();
-    return silent ? Collections.emptyIterator() : changed(before, after).iterator();
+    if (rows() < 0) {
+      throw absent("a row");
+    }
+    Object[] after = holdsBack && !ends ? null : result(key);
+    if (ends) {
+      drop(saved);
+    } else {
+      save();
+    }
+    return changed(before, after).iterator();
   }
 
   private Iterator<Change> late(Changes changes) {
@@ -140,11 +148,17 @@ final class Aggregate extends Operator {
     }
     load(saved);
     Object[] result = closing.last() ? result(key) : null;
+    drop(saved);
+    return result == null ? Collections.emptyIterator() : List.of(new Change(row(result), 1)).iterator();
+  }
+
+  private void drop(InternalRow saved) {
     for (Accumulator accumulator : accumulators) {
       accumulator.drop();
     }
-    state.clear();
-    return result == null ? Collections.emptyIterator() : List.of(new Change(row(result), 1)).iterator();
+    if (saved != null) {
+      state.clear();
+    }
   }
 
   /**
@@ -223,9 +237,6 @@ final class Aggregate extends Operator {
   }
 
   private void save() {
-    if (rows() < 0) {
-      throw absent("a row");
-    }
     InternalRow values = saved(accumulators, stateType.length());
     if (rows() == 0 && !always) {
       state.clear();

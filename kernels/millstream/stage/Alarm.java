@@ -35,6 +35,11 @@ final class Alarm {
     next = Math.min(next, time);
   }
 
+  /** Whether it would ring by then, and has not been set yet. */
+  boolean due(long watermark) {
+    return timer == Lifetime.NEVER && next <= watermark;
+  }
+
   /** It rings: it is to be set for the rows that are left. */
   void ring() {
     timer = Lifetime.NEVER;

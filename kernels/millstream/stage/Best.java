@@ -47,7 +47,8 @@ final class Best extends Operator {
   Iterator<Change> process(InternalRow key, Changes changes) {
     InternalRow saved = state.get();
     InternalRow before = saved == null ? null : saved.getStruct(0, rowType.length());
-    if (saved == null && end != null) {
+    boolean ends = end != null && end.by(ended, key);
+    if (saved == null && end != null && !ends) {
       end.setTimer(key, handle);
     }
     InternalRow best = before;
@@ -60,7 +61,9 @@ final class Best extends Operator {
     if (best == before) {
       return Collections.emptyIterator();
     }
-    state.update(new GenericInternalRow(new Object[] {best}));
+    if (!ends) {
+      state.update(new GenericInternalRow(new Object[] {best}));
+    }
     return replaced(before, best).iterator();
   }
 

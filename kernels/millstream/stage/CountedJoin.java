@@ -51,6 +51,7 @@ final class CountedJoin extends Operator {
   private transient ValueState<InternalRow> state;
   transient Bag[] sides;
   transient Alarm alarm;
+  private transient boolean stored;
   private transient UnsafeProjection[] forms;
 
   CountedJoin(OperatorSpec spec, How how, Residual residual, Lifetime[] lifetimes) {
@@ -116,6 +117,7 @@ final class CountedJoin extends Operator {
   }
 
   private void load(InternalRow saved) {
+    stored = saved != null;
     for (int side = 0; side < 2; side++) {
       sides[side].load(saved == null ? null : saved.getStruct(side, 2));
     }
@@ -188,7 +190,7 @@ final class CountedJoin extends Operator {
     private final Changes changes;
     private final Deque<Change> out = new ArrayDeque<>();
     private JoinRound round;
-    private boolean finished;
+    private Iterator<Change> endings;
 
     Rounds(Changes changes) {
       this.changes = changes;
@@ -196,20 +198,24 @@ final class CountedJoin extends Operator {
 
     @Override
     public boolean hasNext() {
-      while (out.isEmpty() && !finished) {
+      while (out.isEmpty() && endings == null) {
         if (round == null || !round.advance()) {
           next(new Delta[] {new Delta(), new Delta()});
         }
       }
-      return !out.isEmpty();
+      return !out.isEmpty() || endings.hasNext();
     }
 
     private void next(Delta[] deltas) {
       if (take(changes, deltas)) {
         round = new JoinRound(CountedJoin.this, deltas, out);
+      } else if (alarm.due(ended)) {
+        watermark = ended;
+        alarm.ring();
+        endings = new Endings();
       } else {
-        finished = true;
         save();
+        endings = Collections.emptyIterator();
       }
     }
 
@@ -218,14 +224,16 @@ final class CountedJoin extends Operator {
       if (!hasNext()) {
         throw new NoSuchElementException();
       }
-      return out.poll();
+      return out.isEmpty() ? endings.next() : out.poll();
     }
   }
 
   private void save() {
     if (sides[0].isEmpty() && sides[1].isEmpty()) {
       alarm.clear();
-      state.clear();
+      if (stored) {
+        state.clear();
+      }
     } else if (alarm.set() || sides[0].dirty() || sides[1].dirty()) {
       Object[] both = {sides[0].save(), sides[1].save()};
       state.update(new GenericInternalRow(ends() ? new Object[] {both[0], both[1], alarm.save()} : both));

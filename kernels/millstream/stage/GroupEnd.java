@@ -17,7 +17,15 @@ record GroupEnd(int slot, long after) implements Serializable {
 
   void setTimer(InternalRow key, StatefulProcessorHandle handle) {
     if (!key.isNullAt(slot)) {
-      handle.registerTimer(Math.floorDiv(key.getLong(slot), 1000L) + after);
+      handle.registerTimer(time(key));
     }
+  }
+
+  boolean by(long watermark, InternalRow key) {
+    return !key.isNullAt(slot) && time(key) <= watermark;
+  }
+
+  private long time(InternalRow key) {
+    return Math.floorDiv(key.getLong(slot), 1000L) + after;
   }
 }

@@ -23,6 +23,12 @@ abstract class Operator implements Serializable {
    */
   boolean follows;
 
+  /**
+   * What ends by then ends with the rows of the group, if the operator {@link #follows}: they are all of the epoch. So it needs no
+   * state and no timer. In real time it is never, as rows come one by one.
+   */
+  transient long ended = Long.MIN_VALUE;
+
   /** The epoch's time on the clock, in milliseconds; set before each group. */
   transient long now = Long.MIN_VALUE;
 

@@ -187,7 +187,9 @@ final class RetractableExtreme extends Accumulator {
 
   @Override
   void drop() {
-    all.clear();
+    if (!complete) {
+      all.clear();
+    }
   }
 
   @Override

@@ -25,6 +25,8 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   private final Operator[] operators;
   /** The watermark of the epoch before. */
   private long before;
+  /** Whether rows come one by one, and not all of a key at once. */
+  private boolean oneByOne;
 
   private transient boolean timed;
 
@@ -60,9 +62,10 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
         .toDF();
   }
 
-  /** Told on the driver, when an epoch is planned. */
-  public void watermarkBefore(long watermark) {
+  /** Told on the driver, when an epoch is planned: the watermark of the one before, and how rows will come. */
+  public void plan(long watermark, boolean realTime) {
     before = watermark;
+    oneByOne = realTime;
   }
 
   private static Column[] keyColumns(Dataset<Row> input, Layout layout) {
@@ -88,8 +91,9 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     boolean last = tag >= operators.length;
     int index = last ? tag - operators.length : tag;
     Operator operator = operators[index];
-    long passed = operator.follows ? before : timed ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
-    operator.watermark = passed;
+    long watermark = timed ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
+    operator.watermark = operator.follows ? before : watermark;
+    operator.ended = operator.follows && !oneByOne ? watermark : Long.MIN_VALUE;
     operator.now = timers.getCurrentProcessingTimeInMs();
     return new Tagged(index, last ? operator.finish(key, index) : operator.process(key, new Changes(rows, layout)));
   }

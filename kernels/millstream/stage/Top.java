@@ -92,17 +92,26 @@ final class Top extends Operator {
   /** The group is closed: no row of it will come or go. */
   @Override
   Iterator<Change> expired(InternalRow key, long at) {
-    state.clear();
-    if (!appendOnly) {
+    InternalRow saved = state.get();
+    complete = saved == null || saved.getBoolean(0);
+    drop(saved);
+    return Collections.emptyIterator();
+  }
+
+  private void drop(InternalRow saved) {
+    if (saved != null) {
+      state.clear();
+    }
+    if (!complete) {
       all.clear();
     }
-    return Collections.emptyIterator();
   }
 
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
     InternalRow saved = state.get();
-    if (saved == null && end != null) {
+    boolean ends = end != null && end.by(ended, key);
+    if (saved == null && end != null && !ends) {
       end.setTimer(key, handle);
     }
     load(saved);
@@ -117,7 +126,9 @@ final class Top extends Operator {
     List<InternalRow> after = first();
     List<Change> out = ranked || wanted == 1 ? placeByPlace(before, after) : difference(before, after);
     // Of a stream nothing but the first rows is kept: if those are the same, so is the state.
-    if (!appendOnly || !out.isEmpty()) {
+    if (ends) {
+      drop(saved);
+    } else if (!appendOnly || !out.isEmpty()) {
       save();
     }
     return out.iterator();

@@ -56,7 +56,7 @@ final class Propagation implements WatermarkPropagator {
     @Override
     public BoxedUnit apply(SparkPlan node) {
       if (node instanceof TransformWithStateExec exec && (Object) exec.statefulProcessor() instanceof Stage stage) {
-        stage.watermarkBefore(before);
+        stage.plan(before, exec.isRealTimeMode());
       }
       return BoxedUnit.UNIT;
     }
