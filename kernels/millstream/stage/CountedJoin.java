@@ -155,8 +155,8 @@ final class CountedJoin extends Operator {
     return out.iterator();
   }
 
-  /** The net changes of each side; of streams only so many. False: there are no more. */
-  private boolean take(Changes changes, Delta[] deltas) {
+  /** The net changes of each side; of streams only so many. Zero: there are no more. */
+  private int take(Changes changes, Delta[] deltas) {
     int taken = 0;
     while ((!appendOnly || taken < AT_ONCE) && changes.next()) {
       if (inTime(changes)) {
@@ -166,7 +166,18 @@ final class CountedJoin extends Operator {
     }
     deltas[0].close();
     deltas[1].close();
-    return taken > 0;
+    return taken;
+  }
+
+  /** Whether these are all rows of the key, and all end with the epoch. */
+  private boolean once(int taken, Delta[] deltas) {
+    boolean all = !stored && (!appendOnly || taken < AT_ONCE);
+    return all && ended != Long.MIN_VALUE && end(0, deltas[0]) && end(1, deltas[1]);
+  }
+
+  private boolean end(int side, Delta delta) {
+    return lifetimes[side] != null
+        && delta.rows().stream().allMatch(one -> one.weight > 0 && lifetimes[side].end(one.row) <= ended);
   }
 
   /** Late rows are counted, and change nothing. */
@@ -189,7 +200,7 @@ final class CountedJoin extends Operator {
   private final class Rounds implements Iterator<Change> {
     private final Changes changes;
     private final Deque<Change> out = new ArrayDeque<>();
-    private JoinRound round;
+    private JoinSteps round;
     private Iterator<Change> endings;
 
     Rounds(Changes changes) {
@@ -207,7 +218,10 @@ final class CountedJoin extends Operator {
     }
 
     private void next(Delta[] deltas) {
-      if (take(changes, deltas)) {
+      int taken = take(changes, deltas);
+      if (taken > 0 && round == null && once(taken, deltas)) {
+        round = new JoinOnce(CountedJoin.this, deltas, out);
+      } else if (taken > 0) {
         round = new JoinRound(CountedJoin.this, deltas, out);
       } else if (alarm.due(ended)) {
         watermark = ended;

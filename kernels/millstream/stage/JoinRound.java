@@ -7,8 +7,8 @@ import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 
-/** One round of changes, in steps that each give few rows: see {@link #advance}. */
-final class JoinRound {
+/** One round of changes, which meet the rows that are kept. */
+final class JoinRound implements JoinSteps {
   private final CountedJoin join;
   private final Bag[] sides;
   private final Delta[] deltas;
@@ -26,8 +26,9 @@ final class JoinRound {
     this.out = out;
   }
 
-  /** The next step; false: there is none. Left rows meet the right's changes, then right rows the left's. */
-  boolean advance() {
+  /** Left rows meet the right's changes, then right rows the left's. */
+  @Override
+  public boolean advance() {
     if (rows.hasNext()) {
       meet(scanned, rows.next());
       return true;
