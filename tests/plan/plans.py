@@ -249,6 +249,14 @@ def changes_and_having(job: ms.Job) -> None:
 
 
 @plan
+def having_of_windows(job: ms.Job) -> None:
+    """A name goes to what keeps state, below the condition."""
+    rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
+    busy = rows.window(ms.tumbling("1 hour")).group_by("liked").having("count(*) > 3").agg(last="max(at)").named("busy")
+    busy.final(time="window_time").to(journal.sink("busy"))
+
+
+@plan
 def dedup_within(job: ms.Job) -> None:
     rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
     rows.dedup("liker", "liked", within="1 hour").to(journal.sink("once"))

@@ -71,6 +71,27 @@ def test_late_rows_are_counted_and_change_nothing(millstream: Runner) -> None:
     assert result["late"].epochs == [[], [], [late], []]
 
 
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_having_chooses_groups_of_each_window(millstream: Runner, restart: bool) -> None:
+    """A group comes when it meets the condition and goes when it does not; what is final meets it at the end."""
+    job = ms.Job("metrics")
+    window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.tumbling("1 minute"))
+    window.late().to(journal.sink("late"))
+    few = window.group_by("host").having("count(*) < 3 AND max(cpu) > 1").agg(n="count(*)", top="max(cpu)").named("few")
+    few.to(journal.sink("changes"))
+    few.final().named("closed").to(journal.sink("final"))
+    first = [metric(at(0, 1), "a", 1), metric(at(0, 2), "b", 2), metric(at(0, 3), "c", 3)]
+    then = [metric(at(0, 4), "a", 4), metric(at(0, 5), "b", 2), metric(at(0, 6), "b", 2)]
+    given = {"metrics": [first, then, [metric(at(2), "a", 1)], [metric(at(0, 7), "c", 9)]]}
+    result = millstream.run(job, given, restart_between=restart)
+    a, b, c = ((at(0), at(1), host, *rest) for host, *rest in (("a", 2, 4), ("b", 1, 2), ("c", 1, 3)))
+    tables = [sorted(tuple(row[name] for name in COLUMNS) for row in table) for table in result["changes"].tables]
+    assert tables == [[b, c], [a, c], [a, c], [a, c]]
+    assert windows(result["final"].epochs) == [[], [], [a, c], []]
+    assert result.late == {"few": 1, "closed": 1}
+    assert [row["cpu"] for row in result["late"].rows] == [9]
+
+
 def test_time_goes_on_with_rows_that_are_filtered_out(millstream: Runner) -> None:
     job = ms.Job("metrics")
     metrics = job.stream(journal.source("metrics"), SCHEMA, time="at").where("host = 'a'")

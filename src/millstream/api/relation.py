@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
 from millstream.plan import build, joins, operators, python, sets, times, top, windows
@@ -52,7 +51,7 @@ class Relation:
         step = Step(name, here())
         if not name.replace("_", "").isalnum() or not name[:1].isalpha():
             raise step.error("MS-PLAN-003", f"cannot be called {name!r}.", hint="use letters, digits and _")
-        return self._same(replace(self._node, given=name))
+        return self._same(build.named(self._node, name))
 
     def as_(self, alias: str) -> Self:
         """The same rows under an alias, as in SQL."""
@@ -329,9 +328,7 @@ class GroupedTable:
 
     def agg(self, **named: str) -> Table:
         """One row per group: `agg(n="count(*)", cpu="avg(cpu)")`."""
-        if self._condition is not None:
-            return Table(self._job, build.having(self._node, self._keys, named, self._condition))
-        return Table(self._job, build.aggregate(self._node, self._keys, named))
+        return Table(self._job, build.having(build.aggregate(self._node, self._keys, named, self._condition)))
 
 
 class WindowedStream:
@@ -356,17 +353,22 @@ class WindowedStream:
 class WindowedGroups:
     """The groups of each window."""
 
-    def __init__(self, job: Job, rows: Windowed, keys: tuple[Keyed, ...]) -> None:
+    def __init__(self, job: Job, rows: Windowed, keys: tuple[Keyed, ...], condition: str | None = None) -> None:
         self._job = job
         self._rows = rows
         self._keys = keys
+        self._condition = condition
+
+    def having(self, condition: str) -> WindowedGroups:
+        """Only the groups that meet a condition, of each window: `having("count(*) > 3").agg(cpu="avg(cpu)")`."""
+        return WindowedGroups(self._job, self._rows, self._keys, condition)
 
     def agg(self, **named: str) -> WindowedTable:
         """One row per window and group, with `window_start` and `window_end`; every change of it is sent.
 
         Of a sliding window there is one row per group, without those columns.
         """
-        return WindowedTable(self._job, windows.aggregate(self._rows, self._keys, named))
+        return WindowedTable(self._job, windows.aggregate(self._rows, self._keys, named, self._condition))
 
 
 class WindowedTable(Table):
@@ -378,11 +380,4 @@ class WindowedTable(Table):
         `time`: a column more, the stream's event time, with the window's last millisecond: `final(time="window_time")`.
         Windows of windows and joins within a time can follow.
         """
-        node = self._node
-        if isinstance(node, operators.Aggregate) and isinstance(node.input, operators.Expire):
-            raise windows.endless("final", "waits for the end of a sliding window")
-        if not isinstance(node, operators.Aggregate) or node.closing is None:
-            raise Step("final", here()).error(
-                "MS-WINDOW-003", "does not follow a window's agg().", hint="call final() right after agg()"
-            )
-        return Stream(self._job, windows.final(node, node.closing, time))
+        return Stream(self._job, windows.final(self._node, time))

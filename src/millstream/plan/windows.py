@@ -132,10 +132,15 @@ def time_of(node: Node, step: Step) -> str:
     )
 
 
-def final(node: operators.Aggregate, closing: Closing, time: str | None) -> Node:
+def final(node: Node, time: str | None) -> Node:
     """The results of windows that are closed; `time`: a column more, with the last moment of each."""
     step = Step("final", here())
-    once = replace(node, at=step.at, closing=replace(closing, final=True))
+    made = build.aggregate_of(node)
+    if made is not None and isinstance(made.input, operators.Expire):
+        raise endless("final", "waits for the end of a sliding window")
+    if made is None or made.closing is None:
+        raise step.error("MS-WINDOW-003", "does not follow a window's agg().", hint=final_hint(node))
+    once = build.having(replace(made, at=step.at, closing=replace(made.closing, final=True)))
     if time is None:
         return once
     moment = Keyed(time, Expr(f"timestamp_micros(unix_micros({field(END)}) - 1000)"))
@@ -143,15 +148,22 @@ def final(node: operators.Aggregate, closing: Closing, time: str | None) -> Node
     return nodes.Timed(None, step.at, nodes.Project(None, step.at, once, chosen), time)
 
 
-def aggregate(rows: Windowed, keys: tuple[Keyed, ...], named: dict[str, str]) -> operators.Aggregate:
+def final_hint(node: Node) -> str:
+    if isinstance(node, nodes.Filter):
+        return "write it as agg(…).final().where(…), or as having(…) before agg()"
+    return "call final() right after agg(), and what follows it after that"
+
+
+def aggregate(rows: Windowed, keys: tuple[Keyed, ...], named: dict[str, str], condition: str | None) -> Node:
     """One row per window and group; of a sliding window, there is one per group."""
     if isinstance(rows.window, Sliding):
         if not keys:
             raise Step("agg", here()).error("MS-AGG-005", "groups by nothing.", hint="name at least one column")
-        return build.aggregate(operators.Expire(None, here(), rows.node, rows.closing), keys, named)
+        alive = operators.Expire(None, here(), rows.node, rows.closing)
+        return build.having(build.aggregate(alive, keys, named, condition))
     every = (*(Keyed(name, Expr(field(name))) for name in (START, END)), *keys)
-    made = build.aggregate(rows.node, every, named, rows.closing)
+    made = build.aggregate(rows.node, every, named, condition, rows.closing)
     if isinstance(rows.window, Session):
         content = {part.name: getattr(made, part.name) for part in fields(made)}
-        return operators.Sessions(**content, gap_ms=rows.window.gap_ms)
-    return made
+        made = operators.Sessions(**content, gap_ms=rows.window.gap_ms)
+    return build.having(made)
