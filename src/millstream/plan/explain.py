@@ -153,10 +153,18 @@ def warnings(roots: tuple[Node, ...]) -> list[str]:
     return lines
 
 
+def held_back(sources: tuple[Source, ...]) -> list[str]:
+    """Where several sources say how far time is, which ones they are."""
+    said = [f"{part.name}{' (unless idle)' if part.idle_after else ''}" for part in sources if part.holds_time]
+    return [f"time: the slowest of {', '.join(said)} holds it back"] if len(said) > 1 else []
+
+
 def timed(node: Source) -> str:
     """What holds time back: a source with a time, unless it is idle."""
     if node.time is None:
         return ""
+    if not node.holds_time:
+        return f", valid from {node.time}, no say in time"
     late = f" up to {node.lateness} late" if node.lateness else ""
     idle = f", idle after {node.idle_after}" if node.idle_after else ""
     return f", time {node.time}{late}{idle}"
