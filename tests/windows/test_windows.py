@@ -193,6 +193,40 @@ def test_a_sliding_window_changes_when_a_row_leaves(millstream: Runner, restart:
     assert result["late"].rows == [{"host": "b", "cpu": 9}]
 
 
+KINDS = {
+    "tumbling": ms.tumbling("1 minute"),
+    "hopping": ms.hopping("3 minutes", every="2 minutes"),
+    "panes": ms.hopping("4 minutes", every="2 minutes"),
+    "session": ms.session("1 minute"),
+    "sliding": ms.sliding("5 minutes"),
+}
+
+
+def test_rows_without_a_time_are_counted_and_given(millstream: Runner) -> None:
+    """In whatever windows, and where doubles are looked for; also in the first epoch, when time is not known yet."""
+    job = ms.Job("metrics")
+    metrics = job.stream(journal.source("metrics"), SCHEMA, time="at")
+    for kind, window in KINDS.items():
+        windows = metrics.window(window)
+        counts = windows.group_by("host").agg(n="count(*)").named(kind)
+        counts.to(journal.sink(kind))
+        windows.late().to(journal.sink(f"late_{kind}"))
+    metrics.dedup("host", within="1 minute").named("dedup").to(journal.sink("once"))
+    first = [metric(None, "a", 1), metric(None, "a", 2), metric(at(1), "b", 3)]
+    given = {"metrics": [first, [metric(None, "b", 4)]]}
+    result = millstream.run(job, given)
+    assert sorted(result.late.values()) == [3] * (len(KINDS) + 1)
+    for name, output in result.outputs.items():
+        if name.startswith("late"):
+            found = sorted((row["cpu"], row.get("at"), row.get("window_end")) for row in output.rows)
+            assert found == [(1, None, None), (2, None, None), (4, None, None)], name
+        else:
+            assert {row["host"] for row in output.rows} == {"b"}, name
+    batch = millstream.run(job, given, mode=ms.batch())
+    for name, output in batch.outputs.items():
+        assert sorted(map(str, output.rows)) == sorted(map(str, result[name].rows)), name
+
+
 def test_processing_time_is_when_a_record_came_into_the_log(millstream: Runner) -> None:
     job = ms.Job("metrics")
     metrics = job.stream(journal.source("metrics"), "host STRING", time=ms.processing_time("seen_at"))

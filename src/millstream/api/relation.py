@@ -346,7 +346,8 @@ class WindowedStream:
         return WindowedGroups(self._job, self._rows, ()).agg(**named)
 
     def late(self) -> Stream:
-        """The rows that come when their window is closed, whole, each with `window_start` and `window_end`."""
+        """The rows that come when their window is closed, whole, each with `window_start` and `window_end`; and those
+        that have no time, with NULLs there."""
         return Stream(self._job, operators.LateRows(None, here(), self._rows.node, self._rows.closing))
 
 

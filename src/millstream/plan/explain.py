@@ -114,7 +114,7 @@ def describe(node: Node) -> str:
         case Expire():
             return f"expire {node.name}: each row until {node.end}; changelog"
         case LateRows():
-            return f"late {node.name}: rows after {node.closing.end}{longer(node.closing)}; append"
+            return f"late {node.name}: rows after {node.closing.end}{longer(node.closing)}, and without it; append"
         case Join():
             on = " AND ".join(f"{left} = {right}" for left, right in pairs(node))
             residual = f", where {node.residual.shown}" if node.residual else ""

@@ -173,7 +173,7 @@ class Dedup(Stateful, Unary):
 
 @dataclass(frozen=True, eq=False)
 class LateRows(Stateful, Unary):
-    """The rows that come when their window is closed."""
+    """The rows that come when their window is closed, and those that have no time."""
 
     closing: Closing
 

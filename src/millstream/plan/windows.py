@@ -80,7 +80,10 @@ def positive(what: str, text: str) -> int:
 
 @dataclass(frozen=True)
 class Windowed:
-    """Rows, each once per window that it is in, with the window's start and end; and when windows close."""
+    """Rows, each once per window that it is in, with the window's start and end; and when windows close.
+
+    A row without a time has NULLs there: it is in no window, and counted among those that are late.
+    """
 
     node: Node
     window: Window
@@ -91,12 +94,13 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     step = Step("window", here())
     at = field(time_of(node, step))
     time = f"unix_micros({at})"
-    timed: Node = nodes.Filter(None, step.at, node, Expr(f"NOT {at} IS NULL"))
+    timed = node
     start = f"{time} - pmod({time}, {window.every_ms * 1000})" if isinstance(window, Regular) else time
     length = window.gap_ms if isinstance(window, Session) else window.size_ms
     if isinstance(window, Regular) and window.every_ms != window.size_ms:
         starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {start} - i * {window.every_ms * 1000})"
         inside = f"FILTER({starts}, s -> s + {length * 1000} > {time})"
+        inside = f"CASE WHEN {at} IS NULL THEN ARRAY(CAST(NULL AS BIGINT)) ELSE {inside} END"
         shared = None if window.size_ms % window.every_ms else window.overlap
         timed = nodes.Hops(None, step.at, timed, Expr(inside), "_start", Expr(start), window.every_ms, shared)
         start = field("_start")

@@ -17,11 +17,10 @@ def micros(node: Dedup) -> str:
 
 
 def shapes(node: Dedup, rows: Frames) -> tuple[Shape, ...]:
-    """A row without a time is left out."""
     keys = tuple(field(name) for name in node.by)
     payload = (*((stored(name), field(name)) for name in node.input.carries), ("_time", micros(node)))
     types = types_of(rows[0], [*keys, *(sql for _, sql in payload)])
-    return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :]), f"{micros(node)} IS NOT NULL"),)
+    return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :])),)
 
 
 def unpack(node: Dedup, rows: Frames, struct: str) -> Unpacked:
@@ -36,7 +35,10 @@ def spec(node: Dedup, rows: Frames) -> dict[str, object]:
 
 
 def batch(node: Dedup, rows: Frames) -> DataFrame:
-    """Plain SQL: row after row in the order of time, each kept if it is far enough from the last one that was."""
+    """Plain SQL: row after row in the order of time, each kept if it is far enough from the last one that was.
+
+    One without a time cannot be judged, and is left out.
+    """
     row = f"struct({', '.join(field(name) for name in node.input.carries)})"
     timed = rows[0].where(f"{micros(node)} IS NOT NULL")
     found = timed.groupBy(*(expr(field(name)).alias(f"k{i}") for i, name in enumerate(node.by))).agg(
