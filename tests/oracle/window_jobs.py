@@ -41,6 +41,7 @@ def sliding(job: ms.Job, topics: Topics) -> None:
     weeks = timed.window(ms.sliding("10 days"))
     figures = {"n": "count(*)", "v": "sum(v)", "d": "avg(d)", "low": "min(v)", "top": "max(s)", "last": "max(at)"}
     weeks.group_by("c", "k").agg(**figures).to(topics.sink("by_key"))
+    weeks.agg(**figures).to(topics.sink("whole"))
     weeks.group_by("c").having("count(*) > 2").agg(n="count(*)", v="min(v)").to(topics.sink("many"))
     days = timed.window(ms.sliding("9 days")).group_by("l").agg(n="count(*)", e="sum(e)", first="min(at)")
     days.to(topics.sink("changes", changelog=True))

@@ -178,6 +178,7 @@ def test_a_sliding_window_changes_when_a_row_leaves(millstream: Runner, restart:
     job = ms.Job("metrics")
     window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.sliding("5 minutes"))
     window.group_by("host").agg(n="count(*)", top="max(cpu)").to(journal.sink("last"))
+    window.agg(n="count(*)", top="max(cpu)").to(journal.sink("whole"))
     window.late().select("host", "cpu").to(journal.sink("late"))
     rows = [(at(0), "a", 9), (at(2), "a", 5), (at(2), "a", 5), (at(4, 59), "b", 1), (at(5), "b", 2)]
     more = [(at(0), "b", 9), (at(7), "c", 1)]
@@ -190,7 +191,23 @@ def test_a_sliding_window_changes_when_a_row_leaves(millstream: Runner, restart:
         [("a", 2, 5), ("b", 2, 2)],  # A row that is as old is late.
         [("b", 2, 2), ("c", 1, 1)],  # The last row of a host takes it along.
     ]
+    whole = [[(row["n"], row["top"]) for row in table] for table in result["whole"].tables]
+    assert whole == [[(1, 9)], [(2, 9)], [(3, 9)], [(4, 9)], [(4, 5)], [(4, 5)], [(3, 2)]]
     assert result["late"].rows == [{"host": "b", "cpu": 9}]
+
+
+def test_a_sliding_window_of_all_rows_has_a_result_when_all_have_left(millstream: Runner) -> None:
+    job = ms.Job("metrics")
+    window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.sliding("5 minutes"))
+    window.agg(n="count(*)", top="max(cpu)").to(journal.sink("whole"))
+    rows = [[], [metric(at(0), "a", 9)], [Watermark(at(5))], [metric(at(6), "a", 1)]]
+    tables = millstream.run(job, {"metrics": rows})["whole"].tables
+    assert [[(row["n"], row.get("top")) for row in table] for table in tables] == [
+        [(0, None)],
+        [(1, 9)],
+        [(0, None)],
+        [(1, 1)],
+    ]
 
 
 KINDS = {

@@ -159,10 +159,8 @@ def final_hint(node: Node) -> str:
 
 
 def aggregate(rows: Windowed, keys: tuple[Keyed, ...], named: dict[str, str], condition: str | None) -> Node:
-    """One row per window and group; of a sliding window, there is one per group."""
+    """One row per window and group; of a sliding window, one per group, or one of all rows."""
     if isinstance(rows.window, Sliding):
-        if not keys:
-            raise Step("agg", here()).error("MS-AGG-005", "groups by nothing.", hint="name at least one column")
         alive = operators.Expire(None, here(), rows.node, rows.closing)
         return build.having(build.aggregate(alive, keys, named, condition))
     every = (*(Keyed(name, Expr(field(name))) for name in (START, END)), *keys)

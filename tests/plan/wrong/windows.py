@@ -40,12 +40,6 @@ def corrections_of_a_sliding_window(job):
 
 
 @wrong
-def a_sliding_window_without_groups(job):
-    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
-    timed.window(ms.sliding("1 hour")).agg(n="count(*)")
-
-
-@wrong
 def a_session_without_a_gap(job):
     ms.session("0 seconds")
 
