@@ -260,6 +260,8 @@ def having_of_windows(job: ms.Job) -> None:
 def dedup_within(job: ms.Job) -> None:
     rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
     rows.dedup("liker", "liked", within="1 hour").to(journal.sink("once"))
+    last = rows.dedup("liker", keep="last", within="10 minutes")
+    last.window(ms.tumbling("1 hour")).agg(n="count(*)").final().to(journal.sink("hourly"))
 
 
 @plan

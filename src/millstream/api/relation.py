@@ -230,7 +230,7 @@ class Stream(Relation):
     def dedup(self, *keys: str, keep: str = ..., by: str | None = ..., within: None = ...) -> Table: ...
 
     @overload
-    def dedup(self, *keys: str, within: str) -> Stream: ...
+    def dedup(self, *keys: str, keep: str = ..., by: str | None = ..., within: str) -> Stream: ...
 
     def dedup(
         self, *keys: str, keep: str = "first", by: str | None = None, within: str | None = None
@@ -238,13 +238,12 @@ class Stream(Relation):
         """One row of those that agree in some columns, the first or the last by time: `dedup("id", keep="last")`.
 
         `by`: what the time is, if not the event time. `within`: a stream again; a row is dropped if one that agrees
-        with it was let through and is no further away in event time: `dedup("id", within="1 hour")`.
+        with it was let through and is no further away in event time: `dedup("id", within="1 hour")`; or, with
+        `keep="last"`, if one follows it no later than that, which is waited for.
         """
         if within is None:
             return super().dedup(*keys, keep=keep, by=by)
-        if keep != "first" or by is not None:
-            raise Step("dedup", here()).error("MS-TOP-003", "has keep= or by= beside within=.", hint="leave them out")
-        return Stream(self._job, top.dedup_within(self._node, keys, within))
+        return Stream(self._job, top.dedup_within(self._node, keys, keep, by, within))
 
     def distinct(self) -> Stream:
         """Each row once."""

@@ -110,7 +110,8 @@ def describe(node: Node) -> str:
             per = f" per {', '.join(node.per)}" if node.per else ""
             return f"top {node.name}: {node.count}{per}, by {', '.join(map(ordered, node.order))}; changelog"
         case Dedup():
-            return f"dedup {node.name}: by {', '.join(node.by)}, within {node.within_ms} ms; append"
+            last = ", the last" if node.last else ""
+            return f"dedup {node.name}: by {', '.join(node.by)}, within {node.within_ms} ms{last}; append"
         case Expire():
             return f"expire {node.name}: each row until {node.end}; changelog"
         case LateRows():
