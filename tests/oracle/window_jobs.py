@@ -20,6 +20,8 @@ def windows(job: ms.Job, topics: Topics) -> None:
     hopping.group_by("c").agg(
         v="min(v)", d="avg(v)", n="count(DISTINCT v)", all="collect_list(v)", last="max_by(s, at)"
     ).to(topics.sink("hopping"))
+    weeks = timed.window(ms.tumbling("1 week", offset="4 days"))
+    weeks.group_by("c").agg(n="count(*)", v="sum(v)").to(topics.sink("weekly"))
     figures = {
         "n": "count(*)",
         "v": "sum(v)",
@@ -28,7 +30,7 @@ def windows(job: ms.Job, topics: Topics) -> None:
         "dev": "stddev(v)",
         "of": "max_by(s, at)",
     }
-    panes = timed.window(ms.hopping("3 days", every="12 hours"))
+    panes = timed.window(ms.hopping("3 days", every="12 hours", offset="5 hours"))
     panes.group_by("c", "k").agg(**figures, f="count(*) FILTER (WHERE v > 0)").to(topics.sink("panes"))
     panes.group_by("l").having("count(*) < 4").agg(n="count(v)").to(topics.sink("few", changelog=True))
     panes.agg(**figures).group_by("n").agg(days="count(*)", first="min(window_start)").to(topics.sink("of_panes"))

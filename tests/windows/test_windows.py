@@ -116,6 +116,46 @@ def test_a_row_is_in_every_window_that_it_falls_into(millstream: Runner) -> None
     assert windows(result["final"].epochs) == [[(at(0), at(3), "a", 1, 1), (at(2), at(5), "a", 2, 2)]]
 
 
+OFFSETS = {
+    "tumbling": (ms.tumbling("2 minutes", offset="30 seconds"), [(at(0, 30), 2), (at(2, 30), 1)]),
+    "gaps": (ms.hopping("1 minute", every="2 minutes", offset="30 seconds"), [(at(0, 30), 1), (at(2, 30), 1)]),
+    "hopping": (
+        ms.hopping("3 minutes", every="2 minutes", offset="150 seconds"),
+        [("2025-12-31T23:58:30.000000Z", 1), (at(0, 30), 3), (at(2, 30), 1)],
+    ),
+    "panes": (
+        ms.hopping("4 minutes", every="2 minutes", offset="30 seconds"),
+        [("2025-12-31T23:58:30.000000Z", 2), (at(0, 30), 3), (at(2, 30), 1)],
+    ),
+}
+
+
+def test_windows_may_begin_later(millstream: Runner) -> None:
+    """By so much, whatever their kind; by more than one of them, too."""
+    job = ms.Job("metrics")
+    metrics = job.stream(journal.source("metrics"), SCHEMA, time="at")
+    for kind, (window, _) in OFFSETS.items():
+        metrics.window(window).agg(n="count(*)").final().to(journal.sink(kind))
+    rows = [metric(at(0, 30), "a", 1), metric(at(2, 29), "a", 2), metric(at(2, 30), "a", 3), Watermark(at(30))]
+    result = millstream.run(job, {"metrics": rows})
+    for kind, (_, expected) in OFFSETS.items():
+        assert sorted((row["window_start"], row["n"]) for row in result[kind].rows) == expected, kind
+
+
+def test_weeks_begin_on_monday_with_an_offset(millstream: Runner) -> None:
+    job = ms.Job("metrics")
+    metrics = job.stream(journal.source("metrics"), SCHEMA, time="at")
+    weeks = metrics.window(ms.tumbling("1 week", offset="4 days")).agg(n="count(*)")
+    weeks.to(journal.sink("weeks"))
+    given = [metric(f"2026-01-{day:02d}T12:00:00Z", "a", 1) for day in (4, 5, 11, 12)]
+    rows = millstream.run(job, {"metrics": given})["weeks"].rows
+    assert sorted((row["window_start"][:10], row["n"]) for row in rows) == [
+        ("2025-12-29", 1),
+        ("2026-01-05", 2),
+        ("2026-01-12", 1),
+    ]
+
+
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_row_too_late_for_one_window_still_counts_in_the_next(millstream: Runner, restart: bool) -> None:
     rows = epochs((at(2, 30), "a", 1), (at(4, 10), "a", 5), (at(3), "a", 7), (at(1), "b", 2), (at(9), "c", 1))

@@ -255,11 +255,18 @@ def union(parts: tuple[Node, ...], call: str = "union") -> nodes.Union:
                 "MS-PLAN-006",
                 "puts together inputs with different columns.",
                 found=f"{labels(parts[0].columns)}; and {labels(part.columns)}",
-                hint="select() the same columns on both sides",
+                hint=alike(parts[0].event_time, part.event_time),
             )
     if any(part.carries != parts[0].carries for part in parts):
         parts = tuple(select(part, names, {}) for part in parts)
     return nodes.Union(None, step.at, parts)
+
+
+def alike(time: str | None, other: str | None) -> str:
+    """How two inputs come to have the same columns, and their time under one name."""
+    if time is None or other is None or same(time, other):
+        return "select() the same columns on both sides"
+    return f'select() the same columns on both sides, and the time under one name: select(…, {time}="{other}")'
 
 
 def group(input: Node, plain: tuple[str, ...], named: dict[str, str], step: Step) -> tuple[Keyed, ...]:

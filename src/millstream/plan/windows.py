@@ -16,10 +16,14 @@ from millstream.plan.times import time_hint
 
 @dataclass(frozen=True)
 class Regular:
-    """Windows of one size, a new one every so often. `every` below `size`: they overlap; above: there are gaps."""
+    """Windows of one size, a new one every so often. `every` below `size`: they overlap; above: there are gaps.
+
+    `offset`: by how much they begin later than those that begin at 1970-01-01, in UTC.
+    """
 
     size_ms: int
     every_ms: int
+    offset_ms: int = 0
 
     @property
     def overlap(self) -> int:
@@ -44,18 +48,22 @@ class Sliding:
 Window = Regular | Session | Sliding
 
 
-def tumbling(size: str) -> Window:
-    """Windows that follow one another: `tumbling("1 minute")`."""
+def tumbling(size: str, *, offset: str = "0 seconds") -> Window:
+    """Windows that follow one another: `tumbling("1 minute")`.
+
+    They begin at whole minutes, hours, days in UTC, or later by `offset`: `tumbling("1 day", offset="6 hours")`.
+    """
     length = positive("size", size)
-    return Regular(length, length)
+    return Regular(length, length, milliseconds(offset))
 
 
-def hopping(size: str, every: str) -> Window:
+def hopping(size: str, every: str, *, offset: str = "0 seconds") -> Window:
     """Windows that overlap: `hopping("10 seconds", every="2 seconds")`.
 
-    With `every` above `size` there are gaps between them, and rows that are in no window.
+    With `every` above `size` there are gaps between them, and rows that are in no window. `offset`: by how much later
+    they begin.
     """
-    return Regular(positive("size", size), positive("every", every))
+    return Regular(positive("size", size), positive("every", every), milliseconds(offset))
 
 
 def session(gap: str) -> Window:
@@ -95,7 +103,7 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     at = field(time_of(node, step))
     time = f"unix_micros({at})"
     timed = node
-    start = f"{time} - pmod({time}, {window.every_ms * 1000})" if isinstance(window, Regular) else time
+    start = beginning(time, window) if isinstance(window, Regular) else time
     length = window.gap_ms if isinstance(window, Session) else window.size_ms
     if isinstance(window, Regular) and window.every_ms != window.size_ms:
         starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {start} - i * {window.every_ms * 1000})"
@@ -115,6 +123,12 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
         # Rows that a join let wait are in time: windows wait for them.
         allowed += node.lag or 0
     return Windowed(placed, window, Closing(END, allowed, length_ms=length))
+
+
+def beginning(time: str, window: Regular) -> str:
+    """Of the last window that a time is in."""
+    later = f"{time} - {window.offset_ms * 1000}" if window.offset_ms else time
+    return f"{time} - pmod({later}, {window.every_ms * 1000})"
 
 
 def endless(call: str, what: str) -> MillstreamError:
