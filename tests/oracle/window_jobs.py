@@ -14,11 +14,14 @@ def windows(job: ms.Job, topics: Topics) -> None:
     timed = job.stream(topics.source("facts"), schema=FACTS, time="at", lateness="100 days")
     days = timed.window(ms.tumbling("1 day"))
     days.group_by("c", "k").agg(n="count(*)", v="sum(v)", top="max(s)").to(topics.sink("daily"))
+    days.group_by("c", "k").having("count(*) % 2 = 1 AND min(v) < 30").agg(v="sum(v)").to(topics.sink("odd"))
     days.agg(n="count(*)").group_by("n").agg(days="count(*)").to(topics.sink("of_counts"))
     hopping = timed.where("v IS NOT NULL").window(ms.hopping("3 days", every="36 hours"), allowed_lateness="1 day")
     hopping.group_by("c").agg(
         v="min(v)", d="avg(v)", n="count(DISTINCT v)", all="collect_list(v)", last="max_by(s, at)"
     ).to(topics.sink("hopping"))
+    weeks = timed.window(ms.tumbling("1 week", offset="4 days"))
+    weeks.group_by("c").agg(n="count(*)", v="sum(v)").to(topics.sink("weekly"))
     figures = {
         "n": "count(*)",
         "v": "sum(v)",
@@ -27,8 +30,9 @@ def windows(job: ms.Job, topics: Topics) -> None:
         "dev": "stddev(v)",
         "of": "max_by(s, at)",
     }
-    panes = timed.window(ms.hopping("3 days", every="12 hours"))
+    panes = timed.window(ms.hopping("3 days", every="12 hours", offset="5 hours"))
     panes.group_by("c", "k").agg(**figures, f="count(*) FILTER (WHERE v > 0)").to(topics.sink("panes"))
+    panes.group_by("l").having("count(*) < 4").agg(n="count(v)").to(topics.sink("few", changelog=True))
     panes.agg(**figures).group_by("n").agg(days="count(*)", first="min(window_start)").to(topics.sink("of_panes"))
 
 
@@ -39,6 +43,8 @@ def sliding(job: ms.Job, topics: Topics) -> None:
     weeks = timed.window(ms.sliding("10 days"))
     figures = {"n": "count(*)", "v": "sum(v)", "d": "avg(d)", "low": "min(v)", "top": "max(s)", "last": "max(at)"}
     weeks.group_by("c", "k").agg(**figures).to(topics.sink("by_key"))
+    weeks.agg(**figures).to(topics.sink("whole"))
+    weeks.group_by("c").having("count(*) > 2").agg(n="count(*)", v="min(v)").to(topics.sink("many"))
     days = timed.window(ms.sliding("9 days")).group_by("l").agg(n="count(*)", e="sum(e)", first="min(at)")
     days.to(topics.sink("changes", changelog=True))
 
@@ -58,6 +64,7 @@ def sessions(job: ms.Job, topics: Topics) -> None:
         "dev": "stddev(v)",
     }
     by_key.agg(n="count(v)", top="max(d)", of="max_by(s, at)", **more).to(topics.sink("changes", changelog=True))
+    by_key.having("count(*) > 1").agg(v="sum(v)").to(topics.sink("longer"))
     whole = timed.where("c < 4").window(ms.session("3 hours")).agg(n="count(*)")
     whole.to(topics.sink("whole"))
     whole.group_by("n").agg(sessions="count(*)", first="min(window_start)").to(topics.sink("of_counts"))

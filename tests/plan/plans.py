@@ -249,9 +249,19 @@ def changes_and_having(job: ms.Job) -> None:
 
 
 @plan
+def having_of_windows(job: ms.Job) -> None:
+    """A name goes to what keeps state, below the condition."""
+    rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
+    busy = rows.window(ms.tumbling("1 hour")).group_by("liked").having("count(*) > 3").agg(last="max(at)").named("busy")
+    busy.final(time="window_time").to(journal.sink("busy"))
+
+
+@plan
 def dedup_within(job: ms.Job) -> None:
     rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
     rows.dedup("liker", "liked", within="1 hour").to(journal.sink("once"))
+    last = rows.dedup("liker", keep="last", within="10 minutes")
+    last.window(ms.tumbling("1 hour")).agg(n="count(*)").final().to(journal.sink("hourly"))
 
 
 @plan
@@ -264,6 +274,26 @@ def raw_records(job: ms.Job) -> None:
 def event_time(job: ms.Job) -> None:
     rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
     rows.group_by("liked", day="date(at)").agg(n="count(*)").to(journal.sink("per_day"))
+
+
+@plan
+def time_of_several_sources(job: ms.Job) -> None:
+    """A table without a lateness has no say in how far time is; a source that may be idle has, until it is."""
+    rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
+    more = job.stream(journal.source("more"), LIKES, time="at", idle_after="30 seconds")
+    seen = job.stream(journal.source("seen"), "liked STRING", time=ms.processing_time("at"))
+    prices = job.table(journal.source("prices"), "item STRING, price INT, since TIMESTAMP", key="item", time="since")
+    moved = job.table(
+        journal.source("moved"),
+        "id STRING, at TIMESTAMP",
+        key="id",
+        time="at",
+        lateness="1 minute",
+        idle_after="1 hour",
+    )
+    both = rows.union(more).as_("l").enrich(moved.as_("p"), on="l.liker = p.id", as_of="l.at").select("l.liked", "l.at")
+    known = both.as_("l").enrich(prices.as_("p"), on="l.liked = p.item", as_of="l.at").select("l.liked", "l.at")
+    known.union(seen).window(ms.tumbling("1 hour")).agg(n="count(*)").final().to(journal.sink("hours"))
 
 
 @plan

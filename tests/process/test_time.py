@@ -125,6 +125,27 @@ def test_a_timer_that_would_ring_for_ever_is_refused(bench: Bench) -> None:
             bench.run(lambda rows, bench: rows.key_by("k").process(Again).to(bench.sink("out")), mode)
 
 
+class Order(ms.Process):
+    """Numbers the rows of a key as they come."""
+
+    output = "k STRING, v INT, n INT"
+    n = ms.ValueState("INT")
+
+    def on_row(self, key: str, row: Any) -> Iterator[Any]:
+        self.n.set(self.n.get(0) + 1)
+        yield key, row.v, self.n.get()
+
+
+def test_rows_of_a_key_come_in_the_order_of_their_time(bench: Bench) -> None:
+    """Within an epoch, and in batch; those without a time come first."""
+    bench.feed(*((key, v, at(v)) for v in (3, 1, 5, 2, 4) for key in "ab"), ("a", 0, None), ("b", 0, None))
+    for mode in (ms.available_now(), ms.batch()):
+        before = len(bench.read())
+        bench.run(lambda rows, bench: rows.key_by("k").process(Order).to(bench.sink("out")), mode, epoch=100)
+        said = sorted((row["k"], row["n"], row["v"]) for row in bench.read()[before:])
+        assert said == [(key, v + 1, v) for key in "ab" for v in range(6)]
+
+
 class Recent(ms.Process):
     """What is still remembered when a row comes."""
 

@@ -18,10 +18,10 @@ def at(minute: int) -> str:
     return f"2026-01-01T{minute // 60:02d}:{minute % 60:02d}:00Z"
 
 
-def job(lateness: str = "5 minutes") -> ms.Job:
+def job(lateness: str = "5 minutes", keep: str = "first") -> ms.Job:
     job = ms.Job("clicks")
     clicks = job.stream(journal.source("clicks"), schema="id INT, at TIMESTAMP", time="at", lateness=lateness)
-    clicks.dedup("id", within="10 minutes").to(journal.sink("once"))
+    clicks.dedup("id", within="10 minutes", keep=keep).named("dedup").to(journal.sink("once"))
     return job
 
 
@@ -61,3 +61,38 @@ def test_what_is_forgotten_was_too_late_to_matter(millstream: Runner, restart: b
     result = millstream.run(job(), {"clicks": told}, restart_between=restart)
     assert minutes(result["once"].epochs) == [[60], [], [], [90]]
     assert sum(result.late.values()) == 1
+
+
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_last_of_rows_that_follow_one_another_comes_when_no_other_can(millstream: Runner, restart: bool) -> None:
+    told = [
+        rows(20, 30),
+        rows(40, 51),
+        rows(25, 45),
+        [Watermark(at(55))],
+        [{"id": 1, "at": "2026-01-01T00:45:00.001Z"}],
+    ]
+    told += [[Watermark("2026-01-01T00:55:00.001Z")], [Watermark(at(62))], rows(62, id=2)]
+    result = millstream.run(job("1 hour", "last"), {"clicks": told}, restart_between=restart)
+    # Each is followed within ten minutes, but 51, which may be until the watermark is past 61.
+    assert minutes(result["once"].epochs) == [[], [], [], [], [], [], [51], []]
+    assert result.late == {"dedup": 0}
+    batch = millstream.run(job("1 hour", "last"), {"clicks": [part for part in told if part]}, mode=ms.batch())
+    assert sorted(minutes(batch["once"].epochs)[0]) == [51, 62]
+
+
+def test_rows_that_should_have_gone_out_already_are_late(millstream: Runner) -> None:
+    """One that comes after the one before it went out, but before it would have to go out itself, goes out, too."""
+    told = [rows(20), [Watermark(at(31))], rows(20), rows(21, id=2), rows(25), [Watermark(at(36))]]
+    result = millstream.run(job("1 hour", "last"), {"clicks": told})
+    assert [sorted(part) for part in minutes(result["once"].epochs)] == [[], [20], [], [], [], [21, 25]]
+    assert result.late == {"dedup": 1}
+
+
+def test_of_rows_of_the_same_time_the_last_by_all_columns_is_left(millstream: Runner) -> None:
+    job = ms.Job("clicks")
+    clicks = job.stream(journal.source("clicks"), schema="id INT, v INT, at TIMESTAMP", time="at")
+    clicks.dedup("id", within="0 seconds", keep="last").to(journal.sink("once"))
+    told = [[{"id": 1, "v": v, "at": at(1)} for v in (2, 3, 1)], [Watermark(at(2))]]
+    for mode in (None, ms.batch()):
+        assert [row["v"] for row in millstream.run(job, {"clicks": told}, mode=mode)["once"].rows] == [3]

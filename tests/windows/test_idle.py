@@ -73,7 +73,9 @@ def test_time_goes_on_without_a_source_that_is_idle(mode: str, tmp_path: Path, s
         journal.create(path, topic, 1)
     send(path, "doors", at(0, 2), at(5))
     send(path, "lamps", at(0, 1))
-    run = house(tmp_path, None, "micro_batch").start(ms.available_now(), spark=spark)
+    waiting = house(tmp_path, None, "micro_batch")
+    assert "time: the slowest of doors, lamps holds it back" in waiting.explain()
+    run = waiting.start(ms.available_now(), spark=spark)
     run.wait()
     progress = run.progress()
     assert progress is not None

@@ -71,6 +71,27 @@ def test_late_rows_are_counted_and_change_nothing(millstream: Runner) -> None:
     assert result["late"].epochs == [[], [], [late], []]
 
 
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_having_chooses_groups_of_each_window(millstream: Runner, restart: bool) -> None:
+    """A group comes when it meets the condition and goes when it does not; what is final meets it at the end."""
+    job = ms.Job("metrics")
+    window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.tumbling("1 minute"))
+    window.late().to(journal.sink("late"))
+    few = window.group_by("host").having("count(*) < 3 AND max(cpu) > 1").agg(n="count(*)", top="max(cpu)").named("few")
+    few.to(journal.sink("changes"))
+    few.final().named("closed").to(journal.sink("final"))
+    first = [metric(at(0, 1), "a", 1), metric(at(0, 2), "b", 2), metric(at(0, 3), "c", 3)]
+    then = [metric(at(0, 4), "a", 4), metric(at(0, 5), "b", 2), metric(at(0, 6), "b", 2)]
+    given = {"metrics": [first, then, [metric(at(2), "a", 1)], [metric(at(0, 7), "c", 9)]]}
+    result = millstream.run(job, given, restart_between=restart)
+    a, b, c = ((at(0), at(1), host, *rest) for host, *rest in (("a", 2, 4), ("b", 1, 2), ("c", 1, 3)))
+    tables = [sorted(tuple(row[name] for name in COLUMNS) for row in table) for table in result["changes"].tables]
+    assert tables == [[b, c], [a, c], [a, c], [a, c]]
+    assert windows(result["final"].epochs) == [[], [], [a, c], []]
+    assert result.late == {"few": 1, "closed": 1}
+    assert [row["cpu"] for row in result["late"].rows] == [9]
+
+
 def test_time_goes_on_with_rows_that_are_filtered_out(millstream: Runner) -> None:
     job = ms.Job("metrics")
     metrics = job.stream(journal.source("metrics"), SCHEMA, time="at").where("host = 'a'")
@@ -93,6 +114,46 @@ def test_a_row_is_in_every_window_that_it_falls_into(millstream: Runner) -> None
     rows = [metric(at(2, 30), "a", 1), metric(at(3), "a", 2), metric(None, "a", 3), Watermark(at(30))]
     result = millstream.run(job(window=ms.hopping("3 minutes", every="2 minutes")), {"metrics": rows})
     assert windows(result["final"].epochs) == [[(at(0), at(3), "a", 1, 1), (at(2), at(5), "a", 2, 2)]]
+
+
+OFFSETS = {
+    "tumbling": (ms.tumbling("2 minutes", offset="30 seconds"), [(at(0, 30), 2), (at(2, 30), 1)]),
+    "gaps": (ms.hopping("1 minute", every="2 minutes", offset="30 seconds"), [(at(0, 30), 1), (at(2, 30), 1)]),
+    "hopping": (
+        ms.hopping("3 minutes", every="2 minutes", offset="150 seconds"),
+        [("2025-12-31T23:58:30.000000Z", 1), (at(0, 30), 3), (at(2, 30), 1)],
+    ),
+    "panes": (
+        ms.hopping("4 minutes", every="2 minutes", offset="30 seconds"),
+        [("2025-12-31T23:58:30.000000Z", 2), (at(0, 30), 3), (at(2, 30), 1)],
+    ),
+}
+
+
+def test_windows_may_begin_later(millstream: Runner) -> None:
+    """By so much, whatever their kind; by more than one of them, too."""
+    job = ms.Job("metrics")
+    metrics = job.stream(journal.source("metrics"), SCHEMA, time="at")
+    for kind, (window, _) in OFFSETS.items():
+        metrics.window(window).agg(n="count(*)").final().to(journal.sink(kind))
+    rows = [metric(at(0, 30), "a", 1), metric(at(2, 29), "a", 2), metric(at(2, 30), "a", 3), Watermark(at(30))]
+    result = millstream.run(job, {"metrics": rows})
+    for kind, (_, expected) in OFFSETS.items():
+        assert sorted((row["window_start"], row["n"]) for row in result[kind].rows) == expected, kind
+
+
+def test_weeks_begin_on_monday_with_an_offset(millstream: Runner) -> None:
+    job = ms.Job("metrics")
+    metrics = job.stream(journal.source("metrics"), SCHEMA, time="at")
+    weeks = metrics.window(ms.tumbling("1 week", offset="4 days")).agg(n="count(*)")
+    weeks.to(journal.sink("weeks"))
+    given = [metric(f"2026-01-{day:02d}T12:00:00Z", "a", 1) for day in (4, 5, 11, 12)]
+    rows = millstream.run(job, {"metrics": given})["weeks"].rows
+    assert sorted((row["window_start"][:10], row["n"]) for row in rows) == [
+        ("2025-12-29", 1),
+        ("2026-01-05", 2),
+        ("2026-01-12", 1),
+    ]
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -157,6 +218,7 @@ def test_a_sliding_window_changes_when_a_row_leaves(millstream: Runner, restart:
     job = ms.Job("metrics")
     window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.sliding("5 minutes"))
     window.group_by("host").agg(n="count(*)", top="max(cpu)").to(journal.sink("last"))
+    window.agg(n="count(*)", top="max(cpu)").to(journal.sink("whole"))
     window.late().select("host", "cpu").to(journal.sink("late"))
     rows = [(at(0), "a", 9), (at(2), "a", 5), (at(2), "a", 5), (at(4, 59), "b", 1), (at(5), "b", 2)]
     more = [(at(0), "b", 9), (at(7), "c", 1)]
@@ -169,7 +231,57 @@ def test_a_sliding_window_changes_when_a_row_leaves(millstream: Runner, restart:
         [("a", 2, 5), ("b", 2, 2)],  # A row that is as old is late.
         [("b", 2, 2), ("c", 1, 1)],  # The last row of a host takes it along.
     ]
+    whole = [[(row["n"], row["top"]) for row in table] for table in result["whole"].tables]
+    assert whole == [[(1, 9)], [(2, 9)], [(3, 9)], [(4, 9)], [(4, 5)], [(4, 5)], [(3, 2)]]
     assert result["late"].rows == [{"host": "b", "cpu": 9}]
+
+
+def test_a_sliding_window_of_all_rows_has_a_result_when_all_have_left(millstream: Runner) -> None:
+    job = ms.Job("metrics")
+    window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.sliding("5 minutes"))
+    window.agg(n="count(*)", top="max(cpu)").to(journal.sink("whole"))
+    rows = [[], [metric(at(0), "a", 9)], [Watermark(at(5))], [metric(at(6), "a", 1)]]
+    tables = millstream.run(job, {"metrics": rows})["whole"].tables
+    assert [[(row["n"], row.get("top")) for row in table] for table in tables] == [
+        [(0, None)],
+        [(1, 9)],
+        [(0, None)],
+        [(1, 1)],
+    ]
+
+
+KINDS = {
+    "tumbling": ms.tumbling("1 minute"),
+    "hopping": ms.hopping("3 minutes", every="2 minutes"),
+    "panes": ms.hopping("4 minutes", every="2 minutes"),
+    "session": ms.session("1 minute"),
+    "sliding": ms.sliding("5 minutes"),
+}
+
+
+def test_rows_without_a_time_are_counted_and_given(millstream: Runner) -> None:
+    """In whatever windows, and where doubles are looked for; also in the first epoch, when time is not known yet."""
+    job = ms.Job("metrics")
+    metrics = job.stream(journal.source("metrics"), SCHEMA, time="at")
+    for kind, window in KINDS.items():
+        windows = metrics.window(window)
+        counts = windows.group_by("host").agg(n="count(*)").named(kind)
+        counts.to(journal.sink(kind))
+        windows.late().to(journal.sink(f"late_{kind}"))
+    metrics.dedup("host", within="1 minute").named("dedup").to(journal.sink("once"))
+    first = [metric(None, "a", 1), metric(None, "a", 2), metric(at(1), "b", 3)]
+    given = {"metrics": [first, [metric(None, "b", 4)]]}
+    result = millstream.run(job, given)
+    assert sorted(result.late.values()) == [3] * (len(KINDS) + 1)
+    for name, output in result.outputs.items():
+        if name.startswith("late"):
+            found = sorted((row["cpu"], row.get("at"), row.get("window_end")) for row in output.rows)
+            assert found == [(1, None, None), (2, None, None), (4, None, None)], name
+        else:
+            assert {row["host"] for row in output.rows} == {"b"}, name
+    batch = millstream.run(job, given, mode=ms.batch())
+    for name, output in batch.outputs.items():
+        assert sorted(map(str, output.rows)) == sorted(map(str, result[name].rows)), name
 
 
 def test_processing_time_is_when_a_record_came_into_the_log(millstream: Runner) -> None:

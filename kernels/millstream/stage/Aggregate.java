@@ -180,8 +180,9 @@ final class Aggregate extends Operator {
       return Math.floorDiv(row.getLong(slots[key]), 1000L) + allowed;
     }
 
+    /** Rows without a time have no window: none that could still be open. */
     boolean over(InternalRow row, int[] slots, long watermark) {
-      return !silent && watermark >= time(row, slots);
+      return !silent && (row.isNullAt(slots[key]) || watermark >= time(row, slots));
     }
   }
 

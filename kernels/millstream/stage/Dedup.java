@@ -21,6 +21,7 @@ import org.apache.spark.sql.types.StructType;
  * <pre>
  *   a row at t is a double of one at k:   k - within &lt;= t &lt;= k + within
  *   a row is too late to be judged:       watermark &gt;= t + lateness, which is within, or longer if rows had to wait before
+ *   so is one without a time
  *   k can be forgotten:                   watermark &gt;= k + within + lateness: any double of it is too late
  * </pre>
  *
@@ -73,7 +74,7 @@ final class Dedup extends Operator {
     load();
     List<InternalRow> rows = new ArrayList<>();
     while (changes.next()) {
-      if (watermark >= millis(changes.payload().getLong(time)) + lateness) {
+      if (changes.payload().isNullAt(time) || watermark >= millis(changes.payload().getLong(time)) + lateness) {
         late(changes.weight());
       } else {
         rows.add(changes.payload().copy());

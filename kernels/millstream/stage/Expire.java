@@ -14,6 +14,7 @@ import org.apache.spark.sql.types.StructType;
  * Adds rows, and takes each back when its time is over.
  *
  * <p>The key is that time, in milliseconds: rows that leave together are kept together, under one timer.
+ * Rows without a time have none, and are late.
  */
 final class Expire extends Operator {
   private static final long serialVersionUID = 1L;
@@ -48,7 +49,7 @@ final class Expire extends Operator {
 
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
-    if (watermark >= key.getLong(end)) {
+    if (key.isNullAt(end) || watermark >= key.getLong(end)) {
       while (changes.next()) {
         late(changes.weight());
       }

@@ -31,7 +31,7 @@ import org.apache.spark.sql.types.StructType;
  * </pre>
  *
  * <p>Figures are kept in the form of a payload, so that a window is the sum of its panes. Payload: the figures' fields, then
- * the start of the row's pane. Times are in microseconds, the clock's in milliseconds.
+ * the start of the row's pane; one without a time has none, and is late. Times are in microseconds, the clock's in milliseconds.
  */
 final class Hopping extends Operator {
   private static final long serialVersionUID = 1L;
@@ -98,6 +98,10 @@ final class Hopping extends Operator {
     Map<Long, Object[]> before = new HashMap<>();
     while (changes.next()) {
       InternalRow payload = changes.payload();
+      if (payload.isNullAt(pane)) {
+        late(payload.getLong(0));
+        continue;
+      }
       long start = payload.getLong(pane);
       long over = Math.min(windows, closedAmong(start));
       if (over > 0) {
@@ -254,7 +258,8 @@ final class Hopping extends Operator {
 
     @Override
     public void add(InternalRow payload, long weight) {
-      seen.computeIfAbsent(payload.getLong(pane), start -> kept(null)).add(payload);
+      Long start = payload.isNullAt(pane) ? null : payload.getLong(pane);
+      seen.computeIfAbsent(start, any -> kept(null)).add(payload);
     }
 
     @Override

@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.util.LongAccumulator;
 
-/** Counts rows that came too late to be counted in: never silently dropped. */
+/** Counts rows that came too late to be counted in, or have no time: never silently dropped. */
 public final class Late {
   private static final Map<String, LongAccumulator> COUNTS = new ConcurrentHashMap<>();
 

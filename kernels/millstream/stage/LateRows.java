@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructType;
 
-/** Gives the rows whose window is closed: those that the windows' own operator, beside it, does not count in. */
+/** Gives the rows whose window is closed, and those that have no time and so no window: those that the windows' own operator, beside it, does not count in. */
 final class LateRows extends Operator {
   private static final long serialVersionUID = 1L;
 
@@ -41,7 +41,7 @@ final class LateRows extends Operator {
     List<Change> out = new ArrayList<>();
     while (changes.next()) {
       InternalRow row = changes.payload();
-      if (watermark >= Math.floorDiv(row.getLong(end), 1000L) + allowed) {
+      if (row.isNullAt(end) || watermark >= Math.floorDiv(row.getLong(end), 1000L) + allowed) {
         out.add(new Change(row.copy(), changes.weight()));
       }
     }

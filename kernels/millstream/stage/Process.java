@@ -6,6 +6,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -58,6 +59,8 @@ final class Process extends Operator {
   private LongAccumulator skipped;
 
   private final boolean clocked;
+  /** The field of a row with its event time; -1: none. */
+  private final int time;
 
   private transient StatefulProcessorHandle handle;
   private transient ClockTimers clock;
@@ -85,6 +88,7 @@ final class Process extends Operator {
     this.command = Base64.getDecoder().decode(json.get("command").asText());
     this.state = new ProcessState(json.get("state"));
     this.clocked = spec.flag("clocked");
+    this.time = json.path("time").asInt(-1);
   }
 
   static Operator of(OperatorSpec spec) {
@@ -188,15 +192,29 @@ final class Process extends Operator {
 
     /** Rows of the key up to a full load; whether there were any. */
     private boolean take() {
-      int taken = 0;
-      while (rows.rows() < ROWS && input.next()) {
-        rows.write(input.payload());
-        taken++;
+      int before = rows.rows();
+      if (time < 0) {
+        while (rows.rows() < ROWS && input.next()) {
+          rows.write(input.payload());
+        }
+      } else {
+        inOrder(ROWS - before).forEach(rows::write);
       }
+      int taken = rows.rows() - before;
       if (taken > 0) {
         gather(key, ROWS_OF_KEY, 0, taken);
       }
       return taken > 0;
+    }
+
+    /** So many rows of the key, in the order of their time: the shuffle has brought them in any. Those without come first. */
+    private List<InternalRow> inOrder(int most) {
+      List<InternalRow> found = new ArrayList<>();
+      while (found.size() < most && input.next()) {
+        found.add(input.payload().copy());
+      }
+      found.sort(Comparator.comparingLong(each -> each.isNullAt(time) ? Long.MIN_VALUE : each.getLong(time)));
+      return found;
     }
 
     @Override

@@ -108,11 +108,10 @@ final class Sessions extends Operator {
     Map<Long, Object[]> before = new TreeMap<>();
     while (changes.next()) {
       InternalRow payload = changes.payload();
-      long at = payload.getLong(time);
-      if (over(at)) {
+      if (payload.isNullAt(time) || over(payload.getLong(time))) {
         late(payload.getLong(0));
       } else {
-        join(key, at, payload, before);
+        join(key, payload.getLong(time), payload, before);
       }
     }
     List<Change> out = last ? List.of() : changed(key, before);

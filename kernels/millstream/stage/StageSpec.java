@@ -25,6 +25,7 @@ final class StageSpec {
           entry("collapse", Collapse::of),
           entry("counted_join", CountedJoin::of),
           entry("dedup", Dedup::of),
+          entry("dedup_last", DedupLast::of),
           entry("expire", Expire::of),
           entry("enrich", Enrich::of),
           entry("hopping", Hopping::of),

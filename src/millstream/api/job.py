@@ -11,7 +11,7 @@ from millstream.errors import MillstreamError
 from millstream.plan import build, nodes
 from millstream.plan.connectors import ReceivedSource, SourceOptions
 from millstream.plan.errors import Step, here
-from millstream.plan.explain import tree, warnings
+from millstream.plan.explain import held_back, tree, warnings
 from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, real_time
 from millstream.plan.node import Node, walk
 from millstream.plan.python import Call, Codes, Process
@@ -122,13 +122,15 @@ class Job:
         return plan_job(self._sinks)
 
     def explain(self) -> str:
-        """The dataflow as a tree: operators, keys, append or changelog, stages, sinks with their guarantee."""
+        """The dataflow as a tree: operators, keys, append or changelog, stages, sinks with their guarantee; and which
+        sources hold time back."""
         plan = self.plan()
         notes = {op: f"stage {i}" for i, stage in enumerate(plan.stages, 1) for op in stage.operators}
         shown: set[Node] = set()
         lines = [
             f"job {self.name}: {count(len(plan.sources), 'source')}, {count(len(plan.stages), 'stage')}, "
-            f"{count(len(plan.sinks), 'sink')}"
+            f"{count(len(plan.sinks), 'sink')}",
+            *held_back(plan.sources),
         ]
         for sink in plan.sinks:
             lines += tree(sink, {op: note for op, note in notes.items() if not isinstance(op, Pass)}, shown)

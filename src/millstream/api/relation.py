@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
 from millstream.plan import build, joins, operators, python, sets, times, top, windows
@@ -52,7 +51,7 @@ class Relation:
         step = Step(name, here())
         if not name.replace("_", "").isalnum() or not name[:1].isalpha():
             raise step.error("MS-PLAN-003", f"cannot be called {name!r}.", hint="use letters, digits and _")
-        return self._same(replace(self._node, given=name))
+        return self._same(build.named(self._node, name))
 
     def as_(self, alias: str) -> Self:
         """The same rows under an alias, as in SQL."""
@@ -231,7 +230,7 @@ class Stream(Relation):
     def dedup(self, *keys: str, keep: str = ..., by: str | None = ..., within: None = ...) -> Table: ...
 
     @overload
-    def dedup(self, *keys: str, within: str) -> Stream: ...
+    def dedup(self, *keys: str, keep: str = ..., by: str | None = ..., within: str) -> Stream: ...
 
     def dedup(
         self, *keys: str, keep: str = "first", by: str | None = None, within: str | None = None
@@ -239,13 +238,12 @@ class Stream(Relation):
         """One row of those that agree in some columns, the first or the last by time: `dedup("id", keep="last")`.
 
         `by`: what the time is, if not the event time. `within`: a stream again; a row is dropped if one that agrees
-        with it was let through and is no further away in event time: `dedup("id", within="1 hour")`.
+        with it was let through and is no further away in event time: `dedup("id", within="1 hour")`; or, with
+        `keep="last"`, if one follows it no later than that, which is waited for.
         """
         if within is None:
             return super().dedup(*keys, keep=keep, by=by)
-        if keep != "first" or by is not None:
-            raise Step("dedup", here()).error("MS-TOP-003", "has keep= or by= beside within=.", hint="leave them out")
-        return Stream(self._job, top.dedup_within(self._node, keys, within))
+        return Stream(self._job, top.dedup_within(self._node, keys, keep, by, within))
 
     def distinct(self) -> Stream:
         """Each row once."""
@@ -329,9 +327,7 @@ class GroupedTable:
 
     def agg(self, **named: str) -> Table:
         """One row per group: `agg(n="count(*)", cpu="avg(cpu)")`."""
-        if self._condition is not None:
-            return Table(self._job, build.having(self._node, self._keys, named, self._condition))
-        return Table(self._job, build.aggregate(self._node, self._keys, named))
+        return Table(self._job, build.having(build.aggregate(self._node, self._keys, named, self._condition)))
 
 
 class WindowedStream:
@@ -349,24 +345,30 @@ class WindowedStream:
         return WindowedGroups(self._job, self._rows, ()).agg(**named)
 
     def late(self) -> Stream:
-        """The rows that come when their window is closed, whole, each with `window_start` and `window_end`."""
+        """The rows that come when their window is closed, whole, each with `window_start` and `window_end`; and those
+        that have no time, with NULLs there."""
         return Stream(self._job, operators.LateRows(None, here(), self._rows.node, self._rows.closing))
 
 
 class WindowedGroups:
     """The groups of each window."""
 
-    def __init__(self, job: Job, rows: Windowed, keys: tuple[Keyed, ...]) -> None:
+    def __init__(self, job: Job, rows: Windowed, keys: tuple[Keyed, ...], condition: str | None = None) -> None:
         self._job = job
         self._rows = rows
         self._keys = keys
+        self._condition = condition
+
+    def having(self, condition: str) -> WindowedGroups:
+        """Only the groups that meet a condition, of each window: `having("count(*) > 3").agg(cpu="avg(cpu)")`."""
+        return WindowedGroups(self._job, self._rows, self._keys, condition)
 
     def agg(self, **named: str) -> WindowedTable:
         """One row per window and group, with `window_start` and `window_end`; every change of it is sent.
 
         Of a sliding window there is one row per group, without those columns.
         """
-        return WindowedTable(self._job, windows.aggregate(self._rows, self._keys, named))
+        return WindowedTable(self._job, windows.aggregate(self._rows, self._keys, named, self._condition))
 
 
 class WindowedTable(Table):
@@ -378,11 +380,4 @@ class WindowedTable(Table):
         `time`: a column more, the stream's event time, with the window's last millisecond: `final(time="window_time")`.
         Windows of windows and joins within a time can follow.
         """
-        node = self._node
-        if isinstance(node, operators.Aggregate) and isinstance(node.input, operators.Expire):
-            raise windows.endless("final", "waits for the end of a sliding window")
-        if not isinstance(node, operators.Aggregate) or node.closing is None:
-            raise Step("final", here()).error(
-                "MS-WINDOW-003", "does not follow a window's agg().", hint="call final() right after agg()"
-            )
-        return Stream(self._job, windows.final(node, node.closing, time))
+        return Stream(self._job, windows.final(self._node, time))

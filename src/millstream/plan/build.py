@@ -255,11 +255,18 @@ def union(parts: tuple[Node, ...], call: str = "union") -> nodes.Union:
                 "MS-PLAN-006",
                 "puts together inputs with different columns.",
                 found=f"{labels(parts[0].columns)}; and {labels(part.columns)}",
-                hint="select() the same columns on both sides",
+                hint=alike(parts[0].event_time, part.event_time),
             )
     if any(part.carries != parts[0].carries for part in parts):
         parts = tuple(select(part, names, {}) for part in parts)
     return nodes.Union(None, step.at, parts)
+
+
+def alike(time: str | None, other: str | None) -> str:
+    """How two inputs come to have the same columns, and their time under one name."""
+    if time is None or other is None or same(time, other):
+        return "select() the same columns on both sides"
+    return f'select() the same columns on both sides, and the time under one name: select(…, {time}="{other}")'
 
 
 def group(input: Node, plain: tuple[str, ...], named: dict[str, str], step: Step) -> tuple[Keyed, ...]:
@@ -273,9 +280,15 @@ def group(input: Node, plain: tuple[str, ...], named: dict[str, str], step: Step
 
 
 def aggregate(
-    input: Node, keys: tuple[Keyed, ...], named: dict[str, str], closing: Closing | None = None
+    input: Node,
+    keys: tuple[Keyed, ...],
+    named: dict[str, str],
+    condition: str | None = None,
+    closing: Closing | None = None,
 ) -> operators.Aggregate:
+    """`condition`: what groups must meet, as one more result."""
     step = Step("agg", here())
+    named = named if condition is None else {**named, HAVING: condition}
     if not named:
         raise step.error("MS-AGG-004", "computes nothing.", hint='for example agg(n="count(*)")')
     trees = {name: parse(sql, step) for name, sql in named.items()}
@@ -287,12 +300,27 @@ def aggregate(
     return operators.Aggregate(None, step.at, input, keys, figures, results, closing)
 
 
-def having(input: Node, keys: tuple[Keyed, ...], named: dict[str, str], condition: str) -> nodes.Project:
-    """An aggregate with the condition as one more result, which decides and is then left out."""
-    made = aggregate(input, keys, {**named, HAVING: condition})
+def having(made: operators.Aggregate) -> Node:
+    """An aggregate that has the condition as one more result: it decides, and is then left out."""
+    if HAVING not in made.carries:
+        return made
     kept = nodes.Filter(None, made.at, made, Expr(field(HAVING)))
     names = (name for name in made.carries if name != HAVING)
     return nodes.Project(None, made.at, kept, tuple(Keyed(name, Expr(field(name))) for name in names))
+
+
+def aggregate_of(node: Node) -> operators.Aggregate | None:
+    """What agg() made, also where having() chose of its groups."""
+    if isinstance(node, nodes.Project) and isinstance(node.input, nodes.Filter):
+        below = node.input.input
+        return below if isinstance(below, operators.Aggregate) and HAVING in below.carries else None
+    return node if isinstance(node, operators.Aggregate) else None
+
+
+def named(node: Node, name: str) -> Node:
+    """The name goes to what keeps state: that is where it is looked for."""
+    made = aggregate_of(node)
+    return replace(node, given=name) if made is None else having(replace(made, given=name))
 
 
 def sink(input: Node, options: SinkOptions, mode: WriteMode | None, name: str | None) -> nodes.Sink:

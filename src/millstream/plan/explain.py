@@ -110,11 +110,12 @@ def describe(node: Node) -> str:
             per = f" per {', '.join(node.per)}" if node.per else ""
             return f"top {node.name}: {node.count}{per}, by {', '.join(map(ordered, node.order))}; changelog"
         case Dedup():
-            return f"dedup {node.name}: by {', '.join(node.by)}, within {node.within_ms} ms; append"
+            last = ", the last" if node.last else ""
+            return f"dedup {node.name}: by {', '.join(node.by)}, within {node.within_ms} ms{last}; append"
         case Expire():
             return f"expire {node.name}: each row until {node.end}; changelog"
         case LateRows():
-            return f"late {node.name}: rows after {node.closing.end}{longer(node.closing)}; append"
+            return f"late {node.name}: rows after {node.closing.end}{longer(node.closing)}, and without it; append"
         case Join():
             on = " AND ".join(f"{left} = {right}" for left, right in pairs(node))
             residual = f", where {node.residual.shown}" if node.residual else ""
@@ -153,10 +154,18 @@ def warnings(roots: tuple[Node, ...]) -> list[str]:
     return lines
 
 
+def held_back(sources: tuple[Source, ...]) -> list[str]:
+    """Where several sources say how far time is, which ones they are."""
+    said = [f"{part.name}{' (unless idle)' if part.idle_after else ''}" for part in sources if part.holds_time]
+    return [f"time: the slowest of {', '.join(said)} holds it back"] if len(said) > 1 else []
+
+
 def timed(node: Source) -> str:
     """What holds time back: a source with a time, unless it is idle."""
     if node.time is None:
         return ""
+    if not node.holds_time:
+        return f", valid from {node.time}, no say in time"
     late = f" up to {node.lateness} late" if node.lateness else ""
     idle = f", idle after {node.idle_after}" if node.idle_after else ""
     return f", time {node.time}{late}{idle}"

@@ -153,10 +153,11 @@ class Top(Stateful, Unary):
 
 @dataclass(frozen=True, eq=False)
 class Dedup(Stateful, Unary):
-    """A stream without the rows that agree with one shortly before them, by event time."""
+    """A stream without the rows that agree with one shortly before them, by event time; `last`: shortly after them."""
 
     by: Key
     within_ms: int
+    last: bool = False
 
     @cached_property
     def key(self) -> Key | None:
@@ -170,10 +171,15 @@ class Dedup(Stateful, Unary):
         """All fields: each may settle which of two rows of the same time is kept."""
         return [set(self.input.carries)]
 
+    @cached_property
+    def lag(self) -> int | None:
+        """The last of some rows goes out when none can follow it any more."""
+        return (self.input.lag or 0) + self.within_ms + 1 if self.last else self.input.lag
+
 
 @dataclass(frozen=True, eq=False)
 class LateRows(Stateful, Unary):
-    """The rows that come when their window is closed."""
+    """The rows that come when their window is closed, and those that have no time."""
 
     closing: Closing
 

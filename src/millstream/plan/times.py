@@ -7,7 +7,7 @@ from millstream.plan.connectors import FieldType
 from millstream.plan.errors import Step
 from millstream.plan.expressions import same
 from millstream.plan.node import Node, walk
-from millstream.plan.nodes import Source, Timed
+from millstream.plan.nodes import Source, Timed, Union
 from millstream.plan.operators import Aggregate
 from millstream.plan.python import Call, Process
 
@@ -40,9 +40,21 @@ def timed(node: Node, time: str | None, schema: tuple[FieldType, ...], step: Ste
 def time_hint(node: Node) -> str:
     """Where the time of a relation's rows can be said."""
     while node.inputs:
+        if isinstance(node, Union) and node.event_time is None:
+            untimed = next((part for part in node.parts if part.event_time is None), None)
+            if untimed is None:
+                return union_hint([str(part.event_time) for part in node.parts])
+            node = untimed
+            continue
         if isinstance(node, Aggregate) and node.closing is not None:
             return 'say it after the window: agg(…).final(time="window_time"), and keep the column'
         if isinstance(node, Process) or (isinstance(node, Call) and node.kind != "filter"):
             return 'say it where rows are made: map(…, time="at"), process(…, time="at"), and keep the column'
         node = node.inputs[0]
     return 'say it at the source: job.stream(…, time="at", lateness="10 seconds"), and keep the column'
+
+
+def union_hint(times: list[str]) -> str:
+    """For a union of streams whose times have different names."""
+    one, other = times[0], next(name for name in times if name != times[0])
+    return f'its parts have their time in {one} and in {other}: rename it before union(): select(…, {one}="{other}")'

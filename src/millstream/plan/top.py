@@ -52,21 +52,30 @@ def ordering(by: str, columns: Columns, step: Step) -> tuple[Ordering, ...]:
 def dedup(input: Node, keys: tuple[str, ...], keep: str, by: str | None) -> Top:
     """One row per key: the first or the last by time."""
     step = Step("dedup", here())
-    if keep not in ("first", "last"):
-        raise step.error("MS-TOP-003", f"cannot keep {keep!r}.", found="one of: first, last")
-    if not keys:
-        raise step.error("MS-TOP-002", "has no columns to tell doubles by.", hint='for example dedup("id")')
+    check_doubles(keys, keep, step)
     order = Ordering(time(input, by, step), keep == "last", keep == "first")
     return Top(None, step.at, input, 1, (order,), fields(keys, input.columns, step))
 
 
-def dedup_within(input: Node, keys: tuple[str, ...], within: str) -> Dedup:
-    """The first row of a key, and the next one that is later by more than that."""
+def dedup_within(input: Node, keys: tuple[str, ...], keep: str, by: str | None, within: str) -> Dedup:
+    """The first row of a key, and the next one that is later by more than that; or each that none follows so soon."""
     step = Step("dedup", here())
+    check_doubles(keys, keep, step)
+    if by is not None:
+        raise step.error(
+            "MS-TOP-003",
+            "has by= beside within=, which goes by event time.",
+            hint="leave out by=, or leave out within= for a table",
+        )
+    time(input, None, step)
+    return Dedup(None, step.at, input, fields(keys, input.columns, step), milliseconds(within), keep == "last")
+
+
+def check_doubles(keys: tuple[str, ...], keep: str, step: Step) -> None:
+    if keep not in ("first", "last"):
+        raise step.error("MS-TOP-003", f"cannot keep {keep!r}.", found="one of: first, last")
     if not keys:
         raise step.error("MS-TOP-002", "has no columns to tell doubles by.", hint='for example dedup("id")')
-    time(input, None, step)
-    return Dedup(None, step.at, input, fields(keys, input.columns, step), milliseconds(within))
 
 
 def time(input: Node, by: str | None, step: Step) -> Expr:

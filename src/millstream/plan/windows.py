@@ -16,10 +16,14 @@ from millstream.plan.times import time_hint
 
 @dataclass(frozen=True)
 class Regular:
-    """Windows of one size, a new one every so often. `every` below `size`: they overlap; above: there are gaps."""
+    """Windows of one size, a new one every so often. `every` below `size`: they overlap; above: there are gaps.
+
+    `offset`: by how much they begin later than those that begin at 1970-01-01, in UTC.
+    """
 
     size_ms: int
     every_ms: int
+    offset_ms: int = 0
 
     @property
     def overlap(self) -> int:
@@ -44,18 +48,22 @@ class Sliding:
 Window = Regular | Session | Sliding
 
 
-def tumbling(size: str) -> Window:
-    """Windows that follow one another: `tumbling("1 minute")`."""
+def tumbling(size: str, *, offset: str = "0 seconds") -> Window:
+    """Windows that follow one another: `tumbling("1 minute")`.
+
+    They begin at whole minutes, hours, days in UTC, or later by `offset`: `tumbling("1 day", offset="6 hours")`.
+    """
     length = positive("size", size)
-    return Regular(length, length)
+    return Regular(length, length, milliseconds(offset))
 
 
-def hopping(size: str, every: str) -> Window:
+def hopping(size: str, every: str, *, offset: str = "0 seconds") -> Window:
     """Windows that overlap: `hopping("10 seconds", every="2 seconds")`.
 
-    With `every` above `size` there are gaps between them, and rows that are in no window.
+    With `every` above `size` there are gaps between them, and rows that are in no window. `offset`: by how much later
+    they begin.
     """
-    return Regular(positive("size", size), positive("every", every))
+    return Regular(positive("size", size), positive("every", every), milliseconds(offset))
 
 
 def session(gap: str) -> Window:
@@ -80,7 +88,10 @@ def positive(what: str, text: str) -> int:
 
 @dataclass(frozen=True)
 class Windowed:
-    """Rows, each once per window that it is in, with the window's start and end; and when windows close."""
+    """Rows, each once per window that it is in, with the window's start and end; and when windows close.
+
+    A row without a time has NULLs there: it is in no window, and counted among those that are late.
+    """
 
     node: Node
     window: Window
@@ -91,12 +102,13 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     step = Step("window", here())
     at = field(time_of(node, step))
     time = f"unix_micros({at})"
-    timed: Node = nodes.Filter(None, step.at, node, Expr(f"NOT {at} IS NULL"))
-    start = f"{time} - pmod({time}, {window.every_ms * 1000})" if isinstance(window, Regular) else time
+    timed = node
+    start = beginning(time, window) if isinstance(window, Regular) else time
     length = window.gap_ms if isinstance(window, Session) else window.size_ms
     if isinstance(window, Regular) and window.every_ms != window.size_ms:
         starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {start} - i * {window.every_ms * 1000})"
         inside = f"FILTER({starts}, s -> s + {length * 1000} > {time})"
+        inside = f"CASE WHEN {at} IS NULL THEN ARRAY(CAST(NULL AS BIGINT)) ELSE {inside} END"
         shared = None if window.size_ms % window.every_ms else window.overlap
         timed = nodes.Hops(None, step.at, timed, Expr(inside), "_start", Expr(start), window.every_ms, shared)
         start = field("_start")
@@ -111,6 +123,12 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
         # Rows that a join let wait are in time: windows wait for them.
         allowed += node.lag or 0
     return Windowed(placed, window, Closing(END, allowed, length_ms=length))
+
+
+def beginning(time: str, window: Regular) -> str:
+    """Of the last window that a time is in."""
+    later = f"{time} - {window.offset_ms * 1000}" if window.offset_ms else time
+    return f"{time} - pmod({later}, {window.every_ms * 1000})"
 
 
 def endless(call: str, what: str) -> MillstreamError:
@@ -132,10 +150,15 @@ def time_of(node: Node, step: Step) -> str:
     )
 
 
-def final(node: operators.Aggregate, closing: Closing, time: str | None) -> Node:
+def final(node: Node, time: str | None) -> Node:
     """The results of windows that are closed; `time`: a column more, with the last moment of each."""
     step = Step("final", here())
-    once = replace(node, at=step.at, closing=replace(closing, final=True))
+    made = build.aggregate_of(node)
+    if made is not None and isinstance(made.input, operators.Expire):
+        raise endless("final", "waits for the end of a sliding window")
+    if made is None or made.closing is None:
+        raise step.error("MS-WINDOW-003", "does not follow a window's agg().", hint=final_hint(node))
+    once = build.having(replace(made, at=step.at, closing=replace(made.closing, final=True)))
     if time is None:
         return once
     moment = Keyed(time, Expr(f"timestamp_micros(unix_micros({field(END)}) - 1000)"))
@@ -143,15 +166,20 @@ def final(node: operators.Aggregate, closing: Closing, time: str | None) -> Node
     return nodes.Timed(None, step.at, nodes.Project(None, step.at, once, chosen), time)
 
 
-def aggregate(rows: Windowed, keys: tuple[Keyed, ...], named: dict[str, str]) -> operators.Aggregate:
-    """One row per window and group; of a sliding window, there is one per group."""
+def final_hint(node: Node) -> str:
+    if isinstance(node, nodes.Filter):
+        return "write it as agg(…).final().where(…), or as having(…) before agg()"
+    return "call final() right after agg(), and what follows it after that"
+
+
+def aggregate(rows: Windowed, keys: tuple[Keyed, ...], named: dict[str, str], condition: str | None) -> Node:
+    """One row per window and group; of a sliding window, one per group, or one of all rows."""
     if isinstance(rows.window, Sliding):
-        if not keys:
-            raise Step("agg", here()).error("MS-AGG-005", "groups by nothing.", hint="name at least one column")
-        return build.aggregate(operators.Expire(None, here(), rows.node, rows.closing), keys, named)
+        alive = operators.Expire(None, here(), rows.node, rows.closing)
+        return build.having(build.aggregate(alive, keys, named, condition))
     every = (*(Keyed(name, Expr(field(name))) for name in (START, END)), *keys)
-    made = build.aggregate(rows.node, every, named, rows.closing)
+    made = build.aggregate(rows.node, every, named, condition, rows.closing)
     if isinstance(rows.window, Session):
         content = {part.name: getattr(made, part.name) for part in fields(made)}
-        return operators.Sessions(**content, gap_ms=rows.window.gap_ms)
-    return made
+        made = operators.Sessions(**content, gap_ms=rows.window.gap_ms)
+    return build.having(made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Enrich, Expire, Join
+from millstream.plan.operators import Aggregate, Dedup, Enrich, Expire, Join
 from millstream.plan.python import Process
 
 FOREVER_MS = 100 * 365 * 86_400_000
@@ -16,6 +16,8 @@ def horizon_ms(node: Node) -> int:
     match node:
         case Aggregate() | Expire() if node.closing is not None:
             return ahead + node.closing.length_ms + node.closing.allowed_ms
+        case Dedup() if node.last:
+            return ahead + (node.lag or 0)
         case Enrich() if node.as_of is not None:
             return ahead + 1
         case Join() if node.within is not None:

@@ -158,7 +158,7 @@ class Run:
         return unread | {name: self._query.failed(name) for name in steps}
 
     def late(self) -> dict[str, int]:
-        """For each step that drops late rows, how many came too late so far."""
+        """For each step that drops late rows, how many came too late so far, or had no time."""
         if self._query is None:
             return {}
         steps = [op for stage in self._plan.stages for op in stage.operators if isinstance(op, Stateful)]

@@ -91,8 +91,8 @@ def doubles_without_a_time(job, orders):
 
 
 @wrong
-def doubles_of_some_time_that_are_last(job, orders):
-    orders(job).dedup("id", keep="last", within="1 hour")
+def doubles_of_some_time_in_another_order(job, orders):
+    orders(job).dedup("id", by="price", within="1 hour")
 
 
 @wrong

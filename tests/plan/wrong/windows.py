@@ -40,12 +40,6 @@ def corrections_of_a_sliding_window(job):
 
 
 @wrong
-def a_sliding_window_without_groups(job):
-    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
-    timed.window(ms.sliding("1 hour")).agg(n="count(*)")
-
-
-@wrong
 def a_session_without_a_gap(job):
     ms.session("0 seconds")
 
@@ -71,3 +65,32 @@ def a_window_of_windows_without_a_time(job):
     orders = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
     minutes = orders.window(ms.tumbling("1 minute")).agg(n="count(*)").final()
     minutes.window(ms.tumbling("1 hour"))
+
+
+@wrong
+def final_results_after_a_select(job):
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window(ms.tumbling("1 hour")).agg(n="count(*)").select("n").final()
+
+
+@wrong
+def a_union_with_times_of_different_names(job):
+    one = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    other = job.stream(journal.source("returns"), "id BIGINT, seen TIMESTAMP", time="seen")
+    one.union(other)
+
+
+@wrong
+def a_window_of_streams_with_times_of_different_names(job):
+    one = job.stream(journal.source("orders"), "at TIMESTAMP, seen TIMESTAMP", time="at")
+    other = job.stream(journal.source("returns"), "at TIMESTAMP, seen TIMESTAMP", time="seen")
+    one.union(other).window(ms.tumbling("1 hour"))
+
+
+@wrong
+def a_window_of_streams_of_which_one_has_no_time(job, orders):
+    one = job.stream(journal.source("timed"), "id BIGINT, at TIMESTAMP", time="at")
+    other = job.stream(journal.source("more"), "id BIGINT, at TIMESTAMP", time="at").map(
+        lambda row: row.asdict(), schema="id BIGINT, at TIMESTAMP"
+    )
+    one.union(other).window(ms.tumbling("1 hour"))

@@ -61,13 +61,19 @@ def closes(node: Aggregate, closing: Closing) -> dict[str, object]:
 
 def batch(node: Aggregate, rows: Frames) -> DataFrame:
     """Plain SQL."""
+    found = in_windows(node, rows[0])
     if not node.figures:
-        return rows[0].selectExpr(*(f"{part.expr.sql} AS {field(part.name)}" for part in node.keys)).distinct()
+        return found.selectExpr(*(f"{part.expr.sql} AS {field(part.name)}" for part in node.keys)).distinct()
     calls = {f"f{i}": call(part) for i, part in enumerate(node.figures)}
-    keyed = rows[0].groupBy(*(expr(part.expr.sql).alias(f"k{i}") for i, part in enumerate(node.keys)))
+    keyed = found.groupBy(*(expr(part.expr.sql).alias(f"k{i}") for i, part in enumerate(node.keys)))
     found = keyed.agg(*(expr(sql).alias(name) for name, sql in calls.items()))
     keys = [f"k{i} AS {field(part.name)}" for i, part in enumerate(node.keys)]
     return found.selectExpr(*keys, *(f"{part.sql} AS {field(part.name)}" for part in node.results))
+
+
+def in_windows(node: Aggregate, rows: DataFrame) -> DataFrame:
+    """A row without a time is in no window."""
+    return rows if node.closing is None else rows.where(f"{field(node.closing.end)} IS NOT NULL")
 
 
 def call(part: Figure) -> str:

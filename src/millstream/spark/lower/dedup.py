@@ -17,11 +17,10 @@ def micros(node: Dedup) -> str:
 
 
 def shapes(node: Dedup, rows: Frames) -> tuple[Shape, ...]:
-    """A row without a time is left out."""
     keys = tuple(field(name) for name in node.by)
     payload = (*((stored(name), field(name)) for name in node.input.carries), ("_time", micros(node)))
     types = types_of(rows[0], [*keys, *(sql for _, sql in payload)])
-    return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :]), f"{micros(node)} IS NOT NULL"),)
+    return (Shape(keys, tuple(types[: len(keys)]), payload, tuple(types[len(keys) :])),)
 
 
 def unpack(node: Dedup, rows: Frames, struct: str) -> Unpacked:
@@ -32,19 +31,28 @@ def spec(node: Dedup, rows: Frames) -> dict[str, object]:
     time = len(node.input.carries)
     order = [{"at": time, "descending": False, "nulls_first": True}]
     late = node.within_ms + (node.input.lag or 0)
-    return {"kind": "dedup", "within_ms": node.within_ms, "late_ms": late, "order": order, "fields": time}
+    kind = "dedup_last" if node.last else "dedup"
+    return {"kind": kind, "within_ms": node.within_ms, "late_ms": late, "order": order, "fields": time}
 
 
 def batch(node: Dedup, rows: Frames) -> DataFrame:
-    """Plain SQL: row after row in the order of time, each kept if it is far enough from the last one that was."""
+    """Plain SQL: row after row in the order of time, each kept if it is far enough from the last one that was, or if
+    the next one is far enough from it. One without a time cannot be judged, and is left out."""
     row = f"struct({', '.join(field(name) for name in node.input.carries)})"
     timed = rows[0].where(f"{micros(node)} IS NOT NULL")
     found = timed.groupBy(*(expr(field(name)).alias(f"k{i}") for i, name in enumerate(node.by))).agg(
         expr(f"sort_array(collect_list(struct({micros(node)} AS t, {row} AS r)))").alias("_all")
     )
+    if node.last:
+        alone = f"coalesce(get(_all, i + 1).t > x.t + {node.within_ms * 1000}L, TRUE)"
+        return rows_of(node, found.selectExpr(f"inline(filter(_all, (x, i) -> {alone}))"))
     far = f"size(kept) = 0 OR x.t > element_at(kept, -1).t + {node.within_ms * 1000}L"
     kept = f"aggregate(_all, slice(_all, 1, 0), (kept, x) -> IF({far}, concat(kept, array(x)), kept))"
-    return found.selectExpr(f"inline({kept})").selectExpr(*(f"r.{field(name)}" for name in node.input.carries))
+    return rows_of(node, found.selectExpr(f"inline({kept})"))
+
+
+def rows_of(node: Dedup, found: DataFrame) -> DataFrame:
+    return found.selectExpr(*(f"r.{field(name)}" for name in node.input.carries))
 
 
 DEDUP = Lowering(shapes, unpack, spec, batch)

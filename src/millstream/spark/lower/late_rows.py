@@ -29,8 +29,8 @@ def spec(node: LateRows, rows: Frames) -> dict[str, object]:
 
 
 def batch(node: LateRows, rows: Frames) -> DataFrame:
-    """Where all rows are there at once, none is late."""
-    return plain(node, rows[0]).where("false")
+    """Where all rows are there at once, none is late but those that have no time."""
+    return plain(node, rows[0]).where(f"{field(node.closing.end)} IS NULL")
 
 
 LATE_ROWS = Lowering(shapes, unpack, spec, batch)

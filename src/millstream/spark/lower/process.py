@@ -19,7 +19,8 @@ from millstream.spark.python.ship import ship
 from millstream.spark.python.spec import ProcessSpec, Variable
 from millstream.spark.python.whole import Whole
 
-BY_TIME = "(a, b) -> CASE WHEN a.time < b.time THEN -1 WHEN a.time > b.time THEN 1 ELSE 0 END"
+BY_TIME = "(a, b) -> CASE WHEN a.time <=> b.time THEN 0 WHEN a.time IS NULL OR a.time < b.time THEN -1 ELSE 1 END"
+"""Rows without a time come first."""
 
 
 def shapes(node: Process, rows: Frames) -> tuple[Shape, ...]:
@@ -59,6 +60,7 @@ def unsaved(node: Process, rows: Frames) -> dict[str, object]:
         "output": json.loads(told.output.json()),
         "command": base64.b64encode(pickle.dumps(told)).decode(),
         "place": place(rows[0].sparkSession),
+        **({} if told.time is None else {"time": told.time}),
     }
 
 

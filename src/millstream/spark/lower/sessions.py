@@ -7,7 +7,7 @@ from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import Expr, field
 from millstream.plan.operators import Aggregate, Sessions
-from millstream.spark.lower.aggregate import call, listed
+from millstream.spark.lower.aggregate import call, in_windows, listed
 from millstream.spark.lower.figures import figures
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
 from millstream.spark.lower.types import types_of
@@ -49,7 +49,7 @@ def batch(node: Sessions, rows: Frames) -> DataFrame:
     window = expr(f"session_window({node.keys[0].expr.sql}, '{node.gap_ms} milliseconds')").alias("_window")
     keys = [expr(part.expr.sql).alias(f"k{i}") for i, part in enumerate(node.keys) if i > 1]
     calls = [expr(call(part)).alias(f"f{i}") for i, part in enumerate(node.figures)]
-    found = rows[0].groupBy(window, *keys).agg(*calls)
+    found = in_windows(node, rows[0]).groupBy(window, *keys).agg(*calls)
     found = found.withColumns({"k0": expr("_window.start"), "k1": expr("_window.end")})
     named = [f"k{i} AS {field(part.name)}" for i, part in enumerate(node.keys)]
     return found.selectExpr(*named, *(f"{part.sql} AS {field(part.name)}" for part in node.results))
