@@ -95,7 +95,7 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     start = f"{time} - pmod({time}, {window.every_ms * 1000})" if isinstance(window, Regular) else time
     length = window.gap_ms if isinstance(window, Session) else window.size_ms
     if isinstance(window, Regular) and window.every_ms != window.size_ms:
-        starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {start} - i * {window.every_ms * 1000})"
+        starts = f"TRANSFORM({steps(window)}, i -> {start} - i * {window.every_ms * 1000})"
         inside = f"FILTER({starts}, s -> s + {length * 1000} > {time})"
         shared = None if window.size_ms % window.every_ms else window.overlap
         timed = nodes.Hops(None, step.at, timed, Expr(inside), "_start", Expr(start), window.every_ms, shared)
@@ -111,6 +111,14 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
         # Rows that a join let wait are in time: windows wait for them.
         allowed += node.lag or 0
     return Windowed(placed, window, Closing(END, allowed, length_ms=length))
+
+
+def steps(window: Regular) -> str:
+    """How many steps back the windows of a row begin. As BIGINTs where the microseconds do not fit into an INT."""
+    last = window.overlap - 1
+    if last * window.every_ms * 1000 < 1 << 31:
+        return f"SEQUENCE(0, {last})"
+    return f"SEQUENCE(CAST(0 AS BIGINT), CAST({last} AS BIGINT))"
 
 
 def endless(call: str, what: str) -> MillstreamError:
