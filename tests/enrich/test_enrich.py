@@ -16,6 +16,8 @@ from millstream import journal
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from millstream.testing import Runner
+
 ANN, BEA, CAT = "ann", "bea", "cat"
 
 
@@ -218,3 +220,22 @@ def test_a_table_that_is_idle_holds_nothing_back(tmp_path: Path, spark: SparkSes
     assert Counter((row["at"], row.get("name")) for row in found) == Counter(
         [(at(0), None), (at(3), ANN), (at(7), ANN)]
     )
+
+
+def test_rows_without_a_key_are_spread(millstream: Runner) -> None:
+    """They find nothing, and need not be in one place; upserts of many rows of one place come one by one, in order."""
+    job = ms.Job("searches")
+    searches = job.stream(journal.source("searches"), "n INT, city STRING").as_("s")
+    shops = job.table(journal.source("shops"), "id INT, city STRING", key="id").as_("p")
+    searches.enrich(shops, on="s.city = p.city").select("s.n", "p.id").to(journal.sink("found"))
+    many = [{"id": id_, "city": "bonn"} for id_ in range(40)]
+    moved = [{"id": 1, "city": "ulm"}, {"id": 1, "city": "bonn"}, {"id": 2, "city": "ulm"}, *many[3:20]]
+    nobody = [{"n": n, "city": None} for n in range(200)]
+    inputs = {
+        "shops": [many, moved, []],
+        "searches": [[], [], [*nobody, {"n": 300, "city": "bonn"}, {"n": 301, "city": "ulm"}]],
+    }
+    rows = [(row["n"], row.get("id")) for row in millstream.run(job, inputs, restart_between=True)["found"].rows]
+    assert sorted(row for row in rows if row[0] < 300) == [(n, None) for n in range(200)]
+    assert {id_ for n, id_ in rows if n == 300} == set(range(40)) - {2}
+    assert [id_ for n, id_ in rows if n == 301] == [2]

@@ -53,6 +53,18 @@ MORE = {
     "list_s": "collect_list(s) FILTER (WHERE v > 0)",
     "set_s": "collect_set(s)",
     "set_d": "collect_set(d)",
+    "middle": "median(v)",
+    "middle_d": "median(d) FILTER (WHERE v > 0)",
+    "high": "percentile(v, 0.9) - percentile(e, 0.25)",
+    "sum_of": "sum(DISTINCT v) + count(*)",
+    "sum_of_e": "sum(DISTINCT e)",
+    "sum_of_few": "sum(DISTINCT l) FILTER (WHERE v > 0)",
+    "avg_of": "avg(DISTINCT v)",
+    "avg_of_e": "avg(DISTINCT e)",
+    "avg_of_d": "avg(DISTINCT d)",
+    "words": "listagg(s, ', ')",
+    "words_once": "string_agg(DISTINCT s, '') FILTER (WHERE v > 0)",
+    "numbers": "listagg(v, '|')",
 }
 
 

@@ -47,7 +47,7 @@ def joins(job: ms.Job, topics: Topics) -> None:
     stream.as_("a").join(more.as_("b"), on="a.c = b.c AND a.k = b.l AND a.v < b.v").select("a.c", "a.v", w="b.v").to(
         topics.sink("streams")
     )
-    stream.as_("a").join(table.as_("b"), on="a.c = b.c AND a.s = b.s").select("a.c", "a.v", w="b.v").to(
+    stream.as_("a").join(table.as_("b"), on="a.c = b.c AND a.s <=> b.s").select("a.c", "a.v", w="b.v").to(
         topics.sink("stream_table", changelog=True)
     )
     table.as_("a").join(persons.as_("b"), on="a.c = b.c AND a.l = b.id").select("a.c", "a.v", "b.id", "b.name").to(

@@ -34,6 +34,9 @@ def windows(job: ms.Job, topics: Topics) -> None:
     panes.group_by("c", "k").agg(**figures, f="count(*) FILTER (WHERE v > 0)").to(topics.sink("panes"))
     panes.group_by("l").having("count(*) < 4").agg(n="count(v)").to(topics.sink("few", changelog=True))
     panes.agg(**figures).group_by("n").agg(days="count(*)", first="min(window_start)").to(topics.sink("of_panes"))
+    # A sum that is taken back is the one that was sent, to the last bit.
+    long = timed.window(ms.hopping("7 days", every="4 hours")).group_by("k")
+    long.agg(d="sum(d)", n="count(*)", dev="stddev(d)").to(topics.sink("long", changelog=True))
 
 
 @job(facts=200)

@@ -392,3 +392,14 @@ def windows_of_windows(job: ms.Job) -> None:
     best = minutes.group_by("window_end").agg(n="max(n)")
     popular = minutes.as_("m").join(best.as_("b"), on="m.window_end = b.window_end AND m.n = b.n")
     popular.select("m.liked", "m.window_end", "b.n").to(journal.sink("popular", changelog=True))
+
+
+@plan
+def rows_that_are_told_apart(job: ms.Job) -> None:
+    """Whole rows for ever: a warning. Few columns, or what a window bounds: none."""
+    timed = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
+    timed.where("liker <> liked").distinct().to(journal.sink("likes"))
+    timed.select("liker").distinct().to(journal.sink("likers"))
+    timed.dedup("liker", "liked", within="1 hour").to(journal.sink("once"))
+    minutes = timed.window(ms.tumbling("1 minute")).group_by("liked").agg(n="count(*)").final()
+    minutes.select("window_end", "n").distinct().to(journal.sink("counts"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -101,6 +102,49 @@ def test_skipped_rows_are_counted_and_leave_nothing(bench: Bench) -> None:
         ("b", 1, 4.0),
     ]
     assert run.skipped() == {"divide": 1}
+
+
+class Everything(ms.Process):
+    """Writes state of all kinds, yields, sets timers, and only then fails."""
+
+    output = "k STRING, said STRING"
+    n = ms.ValueState("INT")
+    all = ms.ListState("INT")
+    by = ms.MapState("INT", "INT")
+
+    def on_row(self, key: str, row: Any) -> Iterator[Any]:
+        self.n.set(self.n.get(0) + 1)
+        yield {"k": key, "said": f"{self.n.get()} {list(self.all)} {sorted(self.by.items())}"}
+        self.set_timer(row.at + timedelta(minutes=1 if row.v else 2))
+        if not row.v:
+            self.delete_timer(row.at)
+            self.all.clear()
+            self.by.remove(1)
+        self.all.append(row.v)
+        self.by[abs(row.v)] = self.n.get()
+        yield {"k": key, "said": str(8 // row.v)}
+
+    def on_timer(self, key: str, at: datetime) -> Iterator[Any]:
+        self.by[9] = 9
+        self.all.append(at.minute)
+        yield {"k": key, "said": f"{at:%M} {8 // (at.minute % 2)}"}
+
+
+@pytest.mark.parametrize("mode", [ms.available_now(), ms.batch()])
+def test_a_call_that_fails_late_leaves_nothing(bench: Bench, mode: ms.Mode) -> None:
+    """Neither in its own epoch nor in a later one, of state, timers and outputs; of a timer that fails, as little."""
+    bench.feed(("a", 1, at(1)), ("a", 0, at(2)), ("a", 2, at(2)), ("a", 0, at(2)), ("b", 0, at(3)), ("b", 0, at(3, 30)))
+    bench.feed(("c", 1, at(3, 40)), ("c", 1, at(3, 40)), ("a", 4, at(4)), ("c", 8, at(30)))
+
+    def fill(rows: ms.Stream, bench: Bench) -> None:
+        rows.key_by("k").process(Everything, name="everything", on_error="skip").to(bench.sink("out"))
+
+    bench.run(fill, mode, epoch=2)
+    said = [row["said"] for row in bench.read() if row["k"] == "a"]
+    first = ["1 [] []", "8", "2 [1] [(1, 1)]", "4"]
+    # The timer of 0:02 fails, that of 0:03 does not.
+    assert said == [*first, "03 8", "3 [1, 2, 3] [(1, 1), (2, 2), (9, 9)]", "2", "05 8"]
+    assert not [row for row in bench.read() if row["k"] == "b"]
 
 
 @pytest.mark.parametrize("fill", [shared("skip"), in_batches("skip")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 
 def at(minute: int, second: int = 0) -> str:
     return f"2026-01-01T00:{minute:02d}:{second:02d}.000000Z"
+
+
+DAY = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def stamp(minute: int) -> str:
+    return f"{DAY + timedelta(minutes=minute):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 SCHEMA = "at TIMESTAMP, host STRING, cpu INT"
@@ -172,6 +180,26 @@ def test_a_row_too_late_for_one_window_still_counts_in_the_next(millstream: Runn
     ]
     # The third row for one window, the fourth for both of its windows.
     assert result.late == {"cpu": 3, "closed": 3}
+
+
+def test_a_day_by_the_minute(millstream: Runner) -> None:
+    """Rows that are new, come late, or are too late for some windows: each window against a sum by hand."""
+    minutes = [0, 700, 1439, 3, 1445, 701, 2900, 1500, 4400]
+    rows = [metric(str(DAY + timedelta(minutes=minute)), "a", minute % 97) for minute in minutes]
+    hopping = job("10 hours", window=ms.hopping("24 hours", every="1 minute"))
+    result = millstream.run(hopping, {"metrics": [[row] for row in rows]})
+    every: dict[int, list[int]] = {}
+    watermark = -1440
+    for minute in minutes:
+        for start in range(max(minute - 1439, watermark - 1439), minute + 1):
+            every.setdefault(start, []).append(minute % 97)
+        watermark = max(watermark, minute - 600)
+    sums = {start: (len(inside), max(inside)) for start, inside in sorted(every.items())}
+    said = {row["window_start"]: (row["n"], row["top"]) for row in result["changes"].tables[-1]}
+    assert said == {stamp(start): found for start, found in sums.items()}
+    closed = [(row["window_start"], (row["n"], row["top"])) for row in result["final"].rows]
+    assert sorted(closed) == [(stamp(start), found) for start, found in sums.items() if start + 1440 <= watermark]
+    assert result.late["closed"] == 9 * 1440 - sum(n for n, _ in sums.values())
 
 
 def test_a_row_in_a_gap_between_windows_is_in_none(millstream: Runner) -> None:

@@ -1,6 +1,7 @@
 package millstream.stage;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -8,13 +9,11 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Objects;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.ValueState;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -97,54 +96,78 @@ final class Enrich extends Operator {
     net.values().removeIf(weight -> weight == 0);
     apply(net);
     put.sort(Comparator.comparingLong(upsert -> upsert.getLong(2)));
-    put.forEach(upsert -> replace(upsert.getStruct(0, tableType.length()), upsert.getBoolean(1)));
+    replace(put.stream().map(this::upsert).toList());
     save();
     return new Answers(rows.iterator());
   }
 
   private void apply(Map<InternalRow, Long> net) {
+    List<Upsert> added = new ArrayList<>();
     for (boolean adding : new boolean[] {false, true}) {
       for (Map.Entry<InternalRow, Long> change : net.entrySet()) {
         if (change.getValue() > 0 == adding) {
           if (adding && replaces.length > 0) {
-            replace(change.getKey(), false);
+            added.add(new Upsert(change.getKey(), false));
           } else {
             table.add(change.getKey(), change.getValue());
           }
         }
       }
     }
+    replace(added);
   }
 
-  /** Puts a row in the place of the one with its key, or only takes that one away. */
-  private void replace(InternalRow row, boolean gone) {
-    Held old = null;
-    for (Iterator<Held> all = table.iterator(); old == null && all.hasNext(); ) {
-      Held other = all.next();
-      old = sameKey(other.row, row) ? other : null;
-    }
-    if (old != null && !gone && old.row.equals(row)) {
+  /** A row to put in the place of the one with its key, or only to take that one away. */
+  private record Upsert(InternalRow row, boolean gone) {}
+
+  private Upsert upsert(InternalRow payload) {
+    return new Upsert(payload.getStruct(0, tableType.length()), payload.getBoolean(1));
+  }
+
+  /** One after the other; the rows that are there, which may be many, are gone through once. */
+  private void replace(List<Upsert> rows) {
+    if (rows.isEmpty()) {
       return;
     }
-    if (old != null) {
-      table.add(old.row, -old.weight);
+    Map<Key, Held> known = new HashMap<>();
+    rows.forEach(upsert -> known.put(key(upsert.row), null));
+    for (Iterator<Held> all = table.iterator(); all.hasNext(); ) {
+      Held held = all.next();
+      known.replace(key(held.row), held);
     }
-    if (!gone) {
-      table.add(row, 1);
+    for (Upsert upsert : rows) {
+      Held old = known.get(key(upsert.row));
+      if (old != null && (upsert.gone || !old.row.equals(upsert.row))) {
+        table.add(old.row, -old.weight);
+      }
+      if (!upsert.gone && (old == null || !old.row.equals(upsert.row))) {
+        table.add(upsert.row, 1);
+        old = new Held(upsert.row, 1, 0);
+      }
+      known.put(key(upsert.row), upsert.gone ? null : old);
     }
   }
 
-  private boolean sameKey(InternalRow one, InternalRow other) {
-    for (int i : replaces) {
-      DataType type = tableType.fields()[i].dataType();
-      Object a = one.isNullAt(i) ? null : one.get(i, type);
-      Object b = other.isNullAt(i) ? null : other.get(i, type);
-      boolean zeros = a instanceof Number x && b instanceof Number y && x.doubleValue() == 0 && y.doubleValue() == 0;
-      if (!zeros && !Objects.deepEquals(a, b)) {
-        return false;
-      }
+  private Key key(InternalRow row) {
+    Object[] values = new Object[replaces.length];
+    for (int i = 0; i < values.length; i++) {
+      Object value = row.isNullAt(replaces[i]) ? null : row.get(replaces[i], tableType.fields()[replaces[i]].dataType());
+      // The two zeros are one key.
+      values[i] = value instanceof Number number && number.doubleValue() == 0 ? 0 : value;
     }
-    return true;
+    return new Key(values);
+  }
+
+  private record Key(Object[] values) {
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Key key && Arrays.deepEquals(values, key.values);
+    }
+
+    @Override
+    public int hashCode() {
+      return Arrays.deepHashCode(values);
+    }
   }
 
   private void save() {

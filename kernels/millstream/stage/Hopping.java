@@ -7,7 +7,9 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -95,7 +97,7 @@ final class Hopping extends Operator {
   Iterator<Change> process(InternalRow key, Changes changes) {
     load();
     List<Change> out = close(key);
-    Map<Long, Object[]> before = new HashMap<>();
+    NavigableSet<Long> touched = new TreeSet<>();
     while (changes.next()) {
       InternalRow payload = changes.payload();
       if (payload.isNullAt(pane)) {
@@ -108,43 +110,42 @@ final class Hopping extends Operator {
         late(payload.getLong(0) * over);
       }
       if (over < windows) {
-        add(key, start, payload, before);
+        panes.computeIfAbsent(start, none -> kept(null)).add(payload);
+        touched.add(start);
       }
     }
-    for (Map.Entry<Long, Object[]> old : before.entrySet()) {
-      Object[] now = result(key, old.getKey());
-      if (!Arrays.deepEquals(old.getValue(), now)) {
-        out.addAll(replaced(row(old.getValue()), row(now)));
-      }
+    if (!last && !touched.isEmpty()) {
+      correct(key, touched, out);
     }
     save();
     return out.iterator();
   }
 
-  /** How many of the windows that a pane is part of are closed: the first ones. */
-  private int closedAmong(long start) {
-    int count = 0;
-    while (count < windows && closes(start - (windows - 1 - count) * every) <= closed) {
-      count++;
-    }
-    return count;
-  }
-
-  private void add(InternalRow key, long start, InternalRow payload, Map<Long, Object[]> before) {
-    KeptFigures figures = panes.get(start);
-    if (!last && (figures == null || !figures.isOpen())) {
-      for (int i = closedAmong(start); i < windows; i++) {
-        long window = start - (windows - 1 - i) * every;
-        if (!before.containsKey(window)) {
-          before.put(window, result(key, window));
+  /** Sends what has changed of the windows that have one of these panes, in the order of time. */
+  private void correct(InternalRow key, NavigableSet<Long> touched, List<Change> out) {
+    PaneSums before = new PaneSums(panes, windows * every, touched.last(), KeptFigures::before, this::kept);
+    PaneSums after = new PaneSums(panes, windows * every, touched.last(), KeptFigures::saved, this::kept);
+    long next = Long.MIN_VALUE;
+    for (long start : touched) {
+      for (long window = Math.max(next, firstOpen(start)); window <= start; window += every) {
+        Object[] old = result(key, window, before);
+        Object[] now = result(key, window, after);
+        if (!Arrays.deepEquals(old, now)) {
+          out.addAll(replaced(row(old), row(now)));
         }
       }
+      next = start + every;
     }
-    if (figures == null) {
-      figures = kept(null);
-      panes.put(start, figures);
-    }
-    figures.add(payload);
+  }
+
+  /** How many of the windows that a pane is part of are closed: the first ones. */
+  private int closedAmong(long start) {
+    return (int) Math.min(windows, ended(start - (windows - 1) * every, closed));
+  }
+
+  /** The first of the windows that a pane is part of that is not closed. */
+  private long firstOpen(long start) {
+    return start - (windows - 1 - closedAmong(start)) * every;
   }
 
   private KeptFigures kept(InternalRow saved) {
@@ -166,8 +167,11 @@ final class Hopping extends Operator {
   private List<Change> close(InternalRow key) {
     List<Change> out = new ArrayList<>();
     if (last && !panes.isEmpty()) {
-      for (long window = first(); window <= panes.lastKey() && closes(window) <= watermark; window += every) {
-        Object[] result = result(key, window);
+      long first = firstOpen(panes.firstKey());
+      long end = Math.min(panes.lastKey(), first + (ended(first, watermark) - 1) * every);
+      PaneSums sums = new PaneSums(panes, windows * every, end, KeptFigures::saved, this::kept);
+      for (long window = first; window <= end; window += every) {
+        Object[] result = result(key, window, sums);
         if (result != null) {
           out.add(new Change(row(result), 1));
         }
@@ -180,10 +184,9 @@ final class Hopping extends Operator {
     return out;
   }
 
-  /** The first window that has a pane and is not closed. */
-  private long first() {
-    long start = panes.firstKey();
-    return start - (windows - 1 - closedAmong(start)) * every;
+  /** How many windows of a row of them end by a time of the clock. */
+  private long ended(long first, long by) {
+    return by < closes(first) ? 0 : (by - closes(first)) / (every / 1000) + 1;
   }
 
   /** When a window comes to its end, by the clock. */
@@ -214,7 +217,7 @@ final class Hopping extends Operator {
       state.clear();
       return;
     }
-    long next = closes(last ? first() : panes.firstKey());
+    long next = closes(last ? firstOpen(panes.firstKey()) : panes.firstKey());
     if (next < timer) {
       handle.registerTimer(next);
       timer = next;
@@ -228,14 +231,9 @@ final class Hopping extends Operator {
   }
 
   /** What a window gives; NULL if it has no rows. */
-  private Object[] result(InternalRow key, long window) {
-    Map<Long, KeptFigures> parts = panes.subMap(window, window + windows * every);
-    if (parts.isEmpty()) {
-      return null;
-    }
-    KeptFigures sum = kept(null);
-    parts.values().forEach(part -> sum.add(part.saved()));
-    return Sessions.result(key, keys, keySlots, window, window + windows * every, sum);
+  private Object[] result(InternalRow key, long window, PaneSums sums) {
+    KeptFigures sum = sums.of(window);
+    return sum == null ? null : Sessions.result(key, keys, keySlots, window, window + windows * every, sum);
   }
 
   private static InternalRow row(Object[] values) {

@@ -51,6 +51,11 @@ final class KeptFigures {
     }
   }
 
+  /** As they were before anything was added; NULL for none. */
+  InternalRow before() {
+    return kept;
+  }
+
   InternalRow saved() {
     return open == null ? kept : Aggregate.saved(open, width);
   }

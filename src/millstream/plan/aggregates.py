@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -27,11 +27,17 @@ FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.VariancePop: "var_pop",
     exp.ArrayAgg: "collect_list",
     exp.ArrayUniqueAgg: "collect_set",
+    exp.Median: "percentile",
+    exp.Quantile: "percentile",
+    exp.GroupConcat: "listagg",
 }
 SUPPORTED = (
     "supported: count, count(DISTINCT …), count_if, sum, avg, min, max, min_by, max_by, bool_and, bool_or, "
-    "stddev, stddev_pop, variance, var_pop, collect_list, collect_set"
+    "stddev, stddev_pop, variance, var_pop, median, percentile, sum(DISTINCT …), avg(DISTINCT …), listagg, "
+    "collect_list, collect_set"
 )
+DISTINCT = ("count", "sum", "avg", "listagg")
+"""Those that are something else of distinct values; min and max are not."""
 UNORDERED = (exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue)
 """They take the first row that comes, and that is another one in every run."""
 
@@ -44,7 +50,8 @@ START, END = "window_start", "window_end"
 class Figure:
     """One running figure of a group: a function of an argument (None counts rows).
 
-    `by`: what min_by and max_by go by. `where`: the condition of FILTER (WHERE …).
+    `by`: what min_by and max_by go by, the share of a percentile, what stands between the values of listagg.
+    `where`: the condition of FILTER (WHERE …).
     """
 
     function: str
@@ -56,6 +63,13 @@ class Figure:
     def fields(self) -> frozenset[str]:
         parts = (self.argument, self.by, self.where)
         return frozenset().union(*(part.fields for part in parts if part is not None))
+
+    @property
+    def called(self) -> str:
+        """The call, without its filter."""
+        name = self.function.removesuffix("_distinct")
+        arguments = ", ".join(each.sql for each in (self.argument, self.by) if each is not None) or "*"
+        return f"{name}({'DISTINCT ' if name != self.function else ''}{arguments})"
 
 
 @dataclass(frozen=True)
@@ -76,14 +90,15 @@ def call(node: exp.Expr, step: Step) -> Figure:
     if any(part.find(exp.AggFunc) is not None for part in (*arguments, *([where] if where else []))):
         raise step.error("MS-AGG-003", f"has an aggregate inside an aggregate: {shown(node)}.")
     condition = Expr(render(where)) if where is not None else None
+    constant = said(node, step)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
-        return distinct(function, arguments[0].expressions, condition, node, step)
+        return replace(distinct(function, arguments[0].expressions, condition, node, step), by=constant)
     if len(arguments) != (2 if function in ("min_by", "max_by") else 1):
         raise step.error("MS-AGG-002", f"gives {function} {len(arguments)} arguments: {shown(node)}.")
     argument = arguments[0]
     if isinstance(argument, exp.Star) or (function == "count" and isinstance(argument, exp.Literal)):
         return Figure(function, None, None, condition)
-    by = Expr(render(arguments[1])) if len(arguments) > 1 else None
+    by = Expr(render(arguments[1])) if len(arguments) > 1 else constant
     return Figure(function, Expr(render(argument)), by, condition)
 
 
@@ -92,18 +107,39 @@ def distinct(function: str, arguments: list[exp.Expr], where: Expr | None, node:
     texts = [render(part) for part in arguments]
     if function in ("min", "max") and len(texts) == 1:
         return Figure(function, Expr(texts[0]), None, where)
-    if function != "count":
+    if function not in DISTINCT or (function != "count" and len(texts) > 1):
         raise step.error(
             "MS-AGG-002", f"uses {shown(node)}, which is not supported.", hint="take distinct() first, or group twice"
         )
     if len(texts) == 1:
-        return Figure("count_distinct", Expr(texts[0]), None, where)
+        return Figure(f"{function}_distinct", Expr(texts[0]), None, where)
     known = " AND ".join(f"NOT {text} IS NULL" for text in texts)
     return Figure("count_distinct", Expr(f"CASE WHEN {known} THEN STRUCT({', '.join(texts)}) END"), None, where)
 
 
+def said(node: exp.Expr, step: Step) -> Expr | None:
+    """The share of a percentile, or what listagg puts between values: a constant that stands in the call."""
+    if isinstance(node, exp.Median):
+        return Expr("0.5")
+    if not isinstance(node, exp.Quantile | exp.GroupConcat):
+        return None
+    number = isinstance(node, exp.Quantile)
+    found = node.args["quantile" if number else "separator"]
+    fits = isinstance(found, exp.Literal) and found.is_string != number
+    if not fits or (number and not 0 <= float(found.name) <= 1):
+        what = "a number between 0 and 1" if number else "text between the values"
+        example = "percentile(x, 0.9)" if number else "listagg(x, ', ')"
+        raise step.error("MS-AGG-002", f"uses {shown(node)}, without {what}.", hint=f"for example {example}")
+    return Expr(render(found))
+
+
 def refuse_order(tree: exp.Expr, step: Step) -> None:
-    """Of the tree as users wrote it: Spark's text of it leaves the order out."""
+    """Of the tree as users wrote it: Spark's text of it leaves the order out, and has a comma where there was none."""
+    for node in tree.find_all(exp.GroupConcat):
+        if node.args.get("separator") is None:
+            raise step.error(
+                "MS-AGG-002", "uses listagg without text between the values.", hint="for example listagg(x, ', ')"
+            )
     found = next((node for node in tree.find_all(exp.AggFunc) if node.find(exp.Order) is not None), None)
     if found is not None:
         raise step.error(

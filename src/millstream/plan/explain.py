@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millstream.plan.aggregates import Closing, Figure
+from millstream.plan.closing import closes
 from millstream.plan.expressions import Expr, field
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node, walk
@@ -141,9 +142,14 @@ def kept(node: Join) -> str:
 
 
 def warnings(roots: tuple[Node, ...]) -> list[str]:
-    """What grows for ever: the streams of joins that nothing bounds."""
+    """What grows for ever: the streams of joins that nothing bounds, and rows that are kept to be told apart."""
     lines = []
     for node in walk(roots):
+        if isinstance(node, Aggregate) and tells_rows_apart(node):
+            lines.append(
+                f"warning: {node.name} keeps every different row of the stream for ever. "
+                'Take dedup(…, within="…"), or select() the columns that it is about.'
+            )
         sides = zip(("left", "right"), node.inputs, node.lifetimes, strict=True) if isinstance(node, Join) else ()
         open_ = [side for side, part, found in sides if part.append_only and found is None]
         if open_:
@@ -158,6 +164,16 @@ def held_back(sources: tuple[Source, ...]) -> list[str]:
     """Where several sources say how far time is, which ones they are."""
     said = [f"{part.name}{' (unless idle)' if part.idle_after else ''}" for part in sources if part.holds_time]
     return [f"time: the slowest of {', '.join(said)} holds it back"] if len(said) > 1 else []
+
+
+def tells_rows_apart(node: Aggregate) -> bool:
+    """Whether it is a distinct() of whole rows, or of ones with a time: hardly any two are alike."""
+    if node.figures or not node.input.append_only or node.closing is not None or closes(node) is not None:
+        return False
+    part = node.input
+    while isinstance(part, Alias | Filter | Declared):
+        part = part.input
+    return isinstance(part, Source) or node.input.event_time is not None
 
 
 def timed(node: Source) -> str:
@@ -226,10 +242,7 @@ def longer(closing: Closing) -> str:
 
 
 def figure(part: Figure) -> str:
-    distinct = part.function == "count_distinct"
-    arguments = ", ".join(each.sql for each in (part.argument, part.by) if each is not None) or "*"
-    where = f" FILTER (WHERE {part.where.sql})" if part.where else ""
-    return f"{'count' if distinct else part.function}({'DISTINCT ' if distinct else ''}{arguments}){where}"
+    return part.called + (f" FILTER (WHERE {part.where.sql})" if part.where else "")
 
 
 def shown(sql: str) -> str:

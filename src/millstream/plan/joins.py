@@ -9,7 +9,7 @@ from millstream.plan import operators
 from millstream.plan.closing import closed
 from millstream.plan.columns import Columns, side_by_side
 from millstream.plan.errors import Step, here
-from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates
+from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, render
 from millstream.plan.intervals import Times, Within, bounds
 from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
@@ -40,7 +40,7 @@ def join(left: Node, right: Node, on: str, how: str, ttl: str | None, broadcast:
         raise step.error(
             "MS-JOIN-001",
             f"joins without an equality between its sides: {on!r}.",
-            hint="at least one condition must be of the form left.column = right.column",
+            hint="at least one condition must be of the form left.column = right.column, or with <=>",
         )
     residual = bind(exp.and_(*rest), joined(left, right), step) if rest else None
     within = time_bounds(rest, left, right, step)
@@ -131,11 +131,16 @@ def conjuncts(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def equality(part: exp.Expr, left: Node, right: Node, columns: Columns, step: Step) -> tuple[Expr, Expr] | None:
-    """`l.x = r.y` as a pair of expressions, each over its own side; None for any other condition."""
+    """`l.x = r.y` as a pair of expressions, each over its own side; None for any other condition.
+
+    `l.x <=> r.y` is an equality of structs: these are equal where both hold NULL, and never NULL themselves.
+    """
     bound = bind(part, columns, step)
-    if not isinstance(bound.tree, exp.EQ):
+    if not isinstance(bound.tree, exp.EQ | exp.NullSafeEQ):
         return None
-    one, other = Expr(bound.tree.this.sql("spark")), Expr(bound.tree.expression.sql("spark"))
+    one, other = (Expr(render(side)) for side in (bound.tree.this, bound.tree.expression))
+    if isinstance(bound.tree, exp.NullSafeEQ):
+        one, other = (Expr(f"STRUCT({side.sql} AS `v`)") for side in (one, other))
     probe = operators.Join(None, None, left, right, (), None)
     of_left, of_right = ({new: old for old, new in side.items()} for side in probe.carried)
     for a, b in ((one, other), (other, one)):

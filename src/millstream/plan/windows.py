@@ -106,7 +106,7 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     start = beginning(time, window) if isinstance(window, Regular) else time
     length = window.gap_ms if isinstance(window, Session) else window.size_ms
     if isinstance(window, Regular) and window.every_ms != window.size_ms:
-        starts = f"TRANSFORM(SEQUENCE(0, {window.overlap - 1}), i -> {start} - i * {window.every_ms * 1000})"
+        starts = f"TRANSFORM({steps(window)}, i -> {start} - i * {window.every_ms * 1000})"
         inside = f"FILTER({starts}, s -> s + {length * 1000} > {time})"
         inside = f"CASE WHEN {at} IS NULL THEN ARRAY(CAST(NULL AS BIGINT)) ELSE {inside} END"
         shared = None if window.size_ms % window.every_ms else window.overlap
@@ -129,6 +129,14 @@ def beginning(time: str, window: Regular) -> str:
     """Of the last window that a time is in."""
     later = f"{time} - {window.offset_ms * 1000}" if window.offset_ms else time
     return f"{time} - pmod({later}, {window.every_ms * 1000})"
+
+
+def steps(window: Regular) -> str:
+    """How many steps back the windows of a row begin. As BIGINTs where the microseconds do not fit into an INT."""
+    last = window.overlap - 1
+    if last * window.every_ms * 1000 < 1 << 31:
+        return f"SEQUENCE(0, {last})"
+    return f"SEQUENCE(CAST(0 AS BIGINT), CAST({last} AS BIGINT))"
 
 
 def endless(call: str, what: str) -> MillstreamError:

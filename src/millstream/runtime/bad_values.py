@@ -86,10 +86,7 @@ def shown(node: Node, tree: exp.Expr) -> str:
     expr = Expr(render(tree))
     if isinstance(node, Aggregate):
         places = {f"k{i}": part.expr.sql for i, part in enumerate(node.keys)}
-        places |= {
-            f"f{i}": f"{part.function}({part.argument.sql if part.argument else '*'})"
-            for i, part in enumerate(node.figures)
-        }
+        places |= {f"f{i}": part.called for i, part in enumerate(node.figures)}
         expr = Expr(expr.over(lambda name: places.get(name, field(name))))
     return expr.shown
 

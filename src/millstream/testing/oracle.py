@@ -44,6 +44,8 @@ JUDGE = {
 }
 FRAMES = 24
 """So many results of sinks are asked of Spark at once."""
+OPTIMISED = -1
+"""Stands for an epoch: the last one, by the optimised plan."""
 
 
 class Topics:
@@ -197,6 +199,7 @@ def compare(trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkS
     records = {sink.name: published(trial.journal, sink.options.label) for sink in job._sinks}
     found = {sink.name: written(sink, records[sink.name], max(epochs)) for sink in job._sinks}
     expected = results(job, epochs, spark)
+    refuse_other_batch(trial, job, expected[max(epochs)], expected[OPTIMISED])
     for epoch in epochs:
         for sink in job._sinks:
             lines = difference(expected[epoch][sink.name], found[sink.name][epoch])
@@ -207,6 +210,15 @@ def compare(trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkS
                 )
                 raise AssertionError("\n".join([told, *lines, job.explain()]))
     return Report(len(epochs), {name: sum(map(len, parts.values())) for name, parts in records.items()})
+
+
+def refuse_other_batch(trial: Trial, job: Job, own: dict[str, Rows], optimised: dict[str, Rows]) -> None:
+    """What `job.run(ms.batch())` runs, the optimised plan, must say what the user's own plan says."""
+    for sink in job._sinks:
+        lines = difference(own[sink.name], optimised[sink.name])
+        if lines:
+            told = f'job "{job.name}", sink "{sink.name}": the optimised plan is wrong in batch; seed {trial.case.seed}'
+            raise AssertionError("\n".join([told, *lines, job.explain()]))
 
 
 def written(sink: Sink, records: Mapping[int, list[Record]], last: int) -> dict[int, Rows]:
@@ -225,23 +237,25 @@ def written(sink: Sink, records: Mapping[int, list[Record]], last: int) -> dict[
 
 
 def results(job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> dict[int, dict[str, Rows]]:
-    """What batch SQL says of every sink after every epoch, many epochs in one Spark job."""
+    """What batch SQL says of every sink after every epoch, many epochs in one Spark job; and what it says of the
+    optimised plan after the last."""
     own = spark.newSession()
     for name, setting in JUDGE.items():
         own.conf.set(name, setting)
     # The user's own plan, not the optimised one: the rules are judged, too.
-    plan = replace(job.plan(), sinks=job._sinks)
-    found: dict[int, dict[str, Rows]] = {epoch: {sink.name: Counter() for sink in job._sinks} for epoch in epochs}
+    optimised = job.plan()
+    listed = [(epoch, epoch, replace(optimised, sinks=job._sinks)) for epoch in epochs]
+    listed.append((OPTIMISED, max(epochs), optimised))
+    found: dict[int, dict[str, Rows]] = {label: {sink.name: Counter() for sink in job._sinks} for label, _, _ in listed}
     at_once = max(1, FRAMES // len(job._sinks))
-    listed = list(epochs)
     for start in range(0, len(listed), at_once):
         frames = []
-        for epoch in listed[start : start + at_once]:
+        for label, epoch, plan in listed[start : start + at_once]:
             names = [source.name for source in plan.sources]
             ends = dict(zip(names, epochs[epoch], strict=True))
             now = watermark(job.checkpoint, epoch)
             rows = lower_batch(plan, own, lambda source, ends=ends: ending(source, ends), now)  # type: ignore[misc]
-            frames.append(rows.frame.selectExpr(f"{epoch} AS epoch", "sink", "value", "w"))
+            frames.append(rows.frame.selectExpr(f"{label} AS epoch", "sink", "value", "w"))
         for row in reduce(lambda one, other: one.unionAll(other), frames).collect():
             sink = job._sinks[row["sink"]]
             found[row["epoch"]][sink.name][text(value(sink, row["value"]))] += row["w"]

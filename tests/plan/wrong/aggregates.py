@@ -12,12 +12,27 @@ def a_column_that_is_not_grouped_by(job, orders):
 
 @wrong
 def an_aggregate_that_cannot_be_kept_up(job, orders):
-    orders(job).group_by("customer").agg(middle="median(price)")
+    orders(job).group_by("customer").agg(middle="mode(price)")
 
 
 @wrong
-def a_distinct_sum(job, orders):
-    orders(job).group_by("customer").agg(n="sum(DISTINCT id)")
+def a_distinct_variance(job, orders):
+    orders(job).group_by("customer").agg(n="variance(DISTINCT id)")
+
+
+@wrong
+def a_percentile_by_a_column(job, orders):
+    orders(job).group_by("customer").agg(n="percentile(price, id)")
+
+
+@wrong
+def a_percentile_beyond_all(job, orders):
+    orders(job).group_by("customer").agg(n="percentile(price, 90)")
+
+
+@wrong
+def a_list_with_nothing_between(job, orders):
+    orders(job).group_by("customer").agg(n="listagg(id)")
 
 
 @wrong

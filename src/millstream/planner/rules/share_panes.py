@@ -14,7 +14,10 @@ from millstream.plan.nodes import Hops, Project
 from millstream.plan.operators import Aggregate, Hopping
 from millstream.planner.dataflow import Dataflow, rewrite
 
-LARGE = ("count_distinct", "collect_list", "collect_set")
+LARGE = (
+    *("count_distinct", "sum_distinct", "avg_distinct", "listagg_distinct"),
+    *("collect_list", "collect_set", "listagg", "percentile"),
+)
 """Figures that grow with their rows: too large to be kept with all panes of a key in one value."""
 
 

@@ -83,6 +83,17 @@ def call(part: Figure) -> str:
     match part.function:
         case "count_distinct":
             return f"count(DISTINCT {argument}){where}"
+        case "sum_distinct" | "avg_distinct":
+            return f"{part.function[:3]}(DISTINCT {argument}){where}"
+        case "percentile":
+            assert part.by is not None
+            return f"percentile({argument}, {part.by.sql}){where}"
+        case "listagg" | "listagg_distinct":
+            assert part.by is not None
+            values = f"collect_list(CAST({argument} AS STRING)){where}"
+            # Spark's own, of DISTINCT values, does not go together with other distinct figures.
+            listed = f"array_distinct({values})" if part.function == "listagg_distinct" else values
+            return f"CASE WHEN size({values}) > 0 THEN array_join(sort_array({listed}), {part.by.sql}) END"
         case "min_by" | "max_by":
             assert part.by is not None
             pair = f"CASE WHEN ({part.by.sql}) IS NOT NULL THEN struct({part.by.sql} AS by, {argument} AS value) END"

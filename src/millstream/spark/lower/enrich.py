@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, IntegerType
 
 from millstream.plan.expressions import field
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
 from millstream.plan.operators import Enrich
+from millstream.spark.lower.join import spreading
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
 from millstream.spark.lower.types import common_type, named_struct, types_of
 
@@ -17,7 +18,8 @@ Payload = tuple[tuple[str, str], ...]
 
 
 def shapes(node: Enrich, rows: Frames) -> tuple[Shape, ...]:
-    """A table's rows with a NULL key match nothing and are left out; a stream's, if nothing is made of them."""
+    """A table's rows with a NULL key match nothing and are left out; a stream's, if nothing is made of them. Else they
+    are spread over many groups, as those of a join are."""
     left, right = ([pair[side].sql for pair in node.on] for side in (0, 1))
     pairs = zip(types_of(rows[0], left), types_of(rows[1], right), strict=True)
     types = tuple(common_type(rows[0], one, other) for one, other in pairs)
@@ -25,10 +27,11 @@ def shapes(node: Enrich, rows: Frames) -> tuple[Shape, ...]:
     answering = [present(right)]
     if node.since:
         answering.append(f"({field(node.since)} IS NOT NULL OR `_gone`)")
-    return (
-        shape(rows[0], left, types, stream_payload(node), asking),
-        shape(rows[1], right, types, table_payload(node), " AND ".join(answering)),
-    )
+    asked, known = stream_payload(node), table_payload(node)
+    if node.outer:
+        spreads = spreading(left, asked, tuple(types_of(rows[0], [sql for _, sql in asked])))
+        left, right, types = [*left, spreads], [*right, "0"], (*types, IntegerType())
+    return shape(rows[0], left, types, asked, asking), shape(rows[1], right, types, known, " AND ".join(answering))
 
 
 def present(keys: list[str]) -> str:

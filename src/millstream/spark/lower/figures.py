@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import DataType, DecimalType, LongType
+from pyspark.sql.types import DataType, DecimalType, LongType, StringType
 
 from millstream.errors import MillstreamError
 from millstream.plan.aggregates import Figure
 from millstream.plan.operators import Aggregate
+from millstream.spark.lower.of_values import of_values
 from millstream.spark.lower.types import as_key, decimal, floating, types_of, whole
 
 
@@ -90,7 +91,13 @@ def accumulators(node: Aggregate, part: Figure, argument: Argument) -> list[Accu
         case "min_by" | "max_by":
             return [extreme(node, part.function[:3], carried(part, argument))]
         case "collect_list" | "collect_set":
-            return [Accumulator("collect", (valued(argument, ["`_w`"]),))]
+            return [collected(argument)]
+        case "percentile" | "sum_distinct" | "avg_distinct":
+            if not number(argument.type):
+                raise no_number(node, part, argument.type)
+            return [collected(argument)]
+        case "listagg" | "listagg_distinct":
+            return [collected(replace(argument, value=f"CAST({argument.value} AS STRING)", type=StringType()))]
         case "avg":
             return [averaged(node, part, argument), count]
         case "sum":
@@ -129,6 +136,15 @@ def valued(argument: Argument, weights: list[str]) -> str:
     return f"CASE WHEN {argument.value} IS NOT NULL THEN array({entry}) END"
 
 
+def collected(argument: Argument) -> Accumulator:
+    """All values, sorted: one list for all that is made of it."""
+    return Accumulator("collect", (valued(argument, ["`_w`"]),))
+
+
+def number(type_: DataType) -> bool:
+    return whole(type_) or floating(type_) or decimal(type_) is not None
+
+
 def filters(node: Aggregate, part: Figure) -> list[str | None]:
     """The filters of all counts of the distinct values of one argument."""
     alike = (each for each in node.figures if (each.function, each.argument) == (part.function, part.argument))
@@ -159,7 +175,7 @@ def averaged(node: Aggregate, part: Figure, argument: Argument) -> Accumulator:
 
 def squares(node: Aggregate, part: Figure, argument: Argument) -> Accumulator:
     """Squares are taken by the kernel, exactly; a merged figure has none of the single value."""
-    if not (whole(argument.type) or floating(argument.type) or decimal(argument.type)):
+    if not number(argument.type):
         raise no_number(node, part, argument.type)
     return Accumulator("squares", (f"CAST({argument.value} AS DOUBLE)", *["0D"] * 4, "0L", argument.count))
 
@@ -217,6 +233,8 @@ def result(node: Aggregate, part: Figure, type_: DataType, places: list[str]) ->
             return f"({first}).value"
         case "collect_set":
             return f"array_distinct({first})"
+        case "percentile" | "sum_distinct" | "avg_distinct" | "listagg" | "listagg_distinct":
+            return of_values(part, type_, first)
         case "var_pop" | "stddev_pop" | "var_samp" | "stddev_samp":
             return spread(part.function, first)
         case _:

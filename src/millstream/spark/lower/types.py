@@ -60,6 +60,9 @@ def cast(sql: str, type_: DataType) -> str:
 
 def as_key(sql: str, type_: DataType) -> str:
     """The value in the one form that kernels compare by its bytes: NaN is one value, and so are the two zeros."""
+    if isinstance(type_, StructType) and any(floating(part.dataType) for part in type_.fields):
+        parts = [(part.name, as_key(f"({sql}).{field(part.name)}", part.dataType)) for part in type_.fields]
+        return f"CASE WHEN ({sql}) IS NOT NULL THEN {named_struct(parts)} END"
     if not floating(type_):
         return sql
     value, nan, zero = cast(sql, type_), cast("'NaN'", type_), cast("0", type_)

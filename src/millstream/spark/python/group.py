@@ -9,7 +9,9 @@ Item = tuple[Any, int | None]
 """A value, and the time in milliseconds at which it expires."""
 Ask = Callable[[str, int, int, Any], list[Any]]
 """Asks for what was too large to come along: kind, group, which, key."""
+Part = list[Any] | dict[Any, Any] | set[Any]
 
+ABSENT = object()
 NONE: frozenset[Any] = frozenset()
 
 
@@ -33,6 +35,7 @@ class Group:
     puts: dict[int, dict[Any, Item]] | None = None
     removed: dict[int, set[Any]] | None = None
     asked: dict[int, dict[Any, Item | None]] | None = None
+    undo: list[tuple[Part, Any, Any]] | None = None
 
     def __init__(self, index: int, kept: Any, lists: list[Any], maps: list[Any], values: int) -> None:
         self.index = index
@@ -50,11 +53,25 @@ class Group:
             None if part is None else {key: (value, expires) for key, value, expires in part} for part in maps
         ]
 
-    def copy(self) -> dict[str, Any]:
-        """All of it, so that a call that failed can be taken back."""
-        return {name: copied(value) for name, value in self.__dict__.items()}
+    def begin(self) -> dict[str, Any]:
+        """What a call that fails goes back to. What it changes inside lists and maps, which may be large, is noted."""
+        saved = {name: copied(value) for name, value in self.__dict__.items()}
+        self.undo = []
+        return saved
+
+    def note(self, part: Part, at: Any) -> None:
+        """Before a place in it changes; of a list, all from there on is new."""
+        if self.undo is not None:
+            before = part.get(at, ABSENT) if isinstance(part, dict) else at in part if isinstance(part, set) else None
+            self.undo.append((part, at, before))
+
+    def end(self) -> None:
+        """The call went well."""
+        self.undo = None
 
     def restore(self, saved: dict[str, Any]) -> None:
+        for part, at, before in reversed(self.undo or []):
+            undone(part, at, before)
         self.__dict__ = saved
 
     @property
@@ -84,8 +101,16 @@ def listed(times: frozenset[int]) -> list[int]:
 
 
 def copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: copied(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [copied(part) for part in value]
-    return set(value) if isinstance(value, set) else value
+    """One level deep: as much as there are variables."""
+    return value.copy() if isinstance(value, dict | list) else value
+
+
+def undone(part: Part, at: Any, before: Any) -> None:
+    if isinstance(part, list):
+        del part[at:]
+    elif isinstance(part, set):
+        part.add(at) if before else part.discard(at)
+    elif before is ABSENT:
+        part.pop(at, None)
+    else:
+        part[at] = before

@@ -114,8 +114,10 @@ class Runner:
             return
         for row, time in zip(rows, times, strict=True):
             clock.time = time
-            saved = group.copy()
-            if not make(call, key, row, row):
+            saved = group.begin()
+            if make(call, key, row, row):
+                group.end()
+            else:
                 group.restore(saved)
 
     def fire(self, group: Group, key: Any, at: int, kind: int) -> None:
@@ -145,8 +147,10 @@ class Runner:
 
     def alarm(self, group: Group, call: Any, key: Any, at: int) -> None:
         group.written = True
-        saved = None if self.safe else group.copy()
-        if not self.calls.make(call, key, instant(at), None) and saved is not None:
+        saved = None if self.safe else group.begin()
+        if self.calls.make(call, key, instant(at), None):
+            group.end()
+        elif saved is not None:
             group.restore(saved)
 
     def schedule(self, group: Group) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql.types import DataType
@@ -27,12 +28,19 @@ class Clock:
     def expires(self, ttl_ms: int) -> int:
         """Of something that is written now; the group is cleaned after the first of these."""
         at = self.time + ttl_ms
-        if self.earliest is None or at < self.earliest:
-            self.earliest = at
+        clean = cleaned(at, ttl_ms)
+        if self.earliest is None or clean < self.earliest:
+            self.earliest = clean
         return at
 
     def sees(self, item: Item | None) -> bool:
         return item is not None and (item[1] is None or max(self.time, self.watermark) < item[1])
+
+
+def cleaned(at: int, ttl_ms: int) -> int:
+    """When something that expires is forgotten: with all that expires soon after, which is looked through but once."""
+    grain = max(1, ttl_ms // 16)
+    return -(-at // grain) * grain
 
 
 class Var:
@@ -56,6 +64,10 @@ class Var:
         if self.form is not None:
             value = self.form(value)
         return value, None if self.ttl_ms is None else self.clock.expires(self.ttl_ms)
+
+    def next_clean(self, left: Iterable[Item]) -> int | None:
+        ends = [item[1] for item in left if item[1] is not None]
+        return cleaned(min(ends), self.ttl_ms or 1) if ends else None
 
     def fill(self, group: Group) -> None:
         if not group.filled & self.bit:
@@ -94,7 +106,7 @@ class ValueStore(Var):
             group.written = True
 
     def purge(self, now: int) -> int | None:
-        """Forgets it if it has expired; else when it will."""
+        """Forgets it if it has expired; else when it will be."""
         group = self.group
         assert group is not None
         item = group.values[self.at]
@@ -103,7 +115,7 @@ class ValueStore(Var):
         if item[1] <= now:
             self.clear()
             return None
-        return item[1]
+        return self.next_clean([item])
 
 
 class ListStore(Var):
@@ -130,10 +142,10 @@ class ListStore(Var):
         item = self.item(value)
         if group.new_items is None:
             group.new_items = {}
-        group.new_items.setdefault(self.at, []).append(item)
-        known = group.lists[self.at]
-        if known is not None:
-            known.append(item)
+        new, known = group.new_items.setdefault(self.at, []), group.lists[self.at]
+        for part in (new,) if known is None else (new, known):
+            group.note(part, len(part))
+            part.append(item)
         self.fill(group)
 
     def remove(self, key: Any) -> None:
@@ -161,7 +173,7 @@ class ListStore(Var):
                 group.lists[self.at] = left
                 group.new_items = {**(group.new_items or {}), self.at: list(left)}
                 self.fill(group)
-        return min((item[1] for item in left if item[1] is not None), default=None)
+        return self.next_clean(left)
 
 
 class MapStore(Var):
@@ -211,6 +223,8 @@ class MapStore(Var):
         puts, removed = group.puts.setdefault(self.at, {}), group.removed.setdefault(self.at, set())
         whole = group.maps[self.at]
         known: dict[Any, Any] = whole if whole is not None else self.asked(group)
+        for part in (puts, removed, known):
+            group.note(part, key)
         if item is not None:
             known[key] = puts[key] = item
             removed.discard(key)
@@ -260,4 +274,4 @@ class MapStore(Var):
         whole = self.loaded()
         for key in [key for key, item in whole.items() if item[1] is not None and item[1] <= now]:
             self.remove(key)
-        return min((item[1] for item in whole.values() if item[1] is not None), default=None)
+        return self.next_clean(whole.values())
