@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SLOTS = 4
-MODES: dict[str, Mode] = {"batch": Batch(), "micro-batch": MicroBatch(0, True), "real-time": RealTime(100)}
+MODES: dict[str, Mode] = {"batch": Batch(), "micro-batch": MicroBatch(0, True), "real-time": RealTime(200)}
 
 
 def load(file: Path) -> Job:
