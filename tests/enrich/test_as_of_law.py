@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -12,8 +12,7 @@ import pytest
 
 import millstream as ms
 from millstream import journal
-from millstream.testing.epochs import committed
-from millstream.testing.oracle import Case, Topics, Trial, caught_up, compare, refuse_unread, settled
+from millstream.testing.oracle import Case, Limits, Topics, Trial, check_closing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,37 +91,18 @@ def append(path: Path, parts: list[tuple[str, dict[str, Any], dict[str, Any] | N
                     producer.send(row or None, key=key, timestamp=when, partition=0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["micro-batch", "real time"])
-def test_as_of(mode: str, spark: SparkSession, tmp_path: Path) -> None:
-    """With a stop in between, and one before time moves beyond everything."""
-    trial = Trial(Case(job, {topic: [] for topic in INPUTS}, seed=1), tmp_path)
+def fed(path: Path) -> Iterator[Limits]:
+    """With a stop in between, and one before time moves beyond everything. About as many epochs of each topic: none
+    runs ahead of the others."""
     all_ = events(Random(1))
-    late: list[dict[str, int]] = []
     for part in (all_[:200], all_[200:], closing()):
-        append(trial.journal, part)
-        late.append((micro_batch if mode == "micro-batch" else real_time)(trial, spark))
-        refuse_unread(trial)
-    epochs = committed(trial.checkpoint)
-    report = compare(trial, trial.job(), {max(epochs): epochs[max(epochs)]}, spark)
-    assert all(count == 0 for counts in late for count in counts.values()), late
+        append(path, part)
+        yield {"facts": 72, "prices": 24, "places": 36}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", [ms.available_now(), ms.real_time("500 ms")], ids=["micro-batch", "real time"])
+def test_as_of(mode: ms.Mode, spark: SparkSession, tmp_path: Path) -> None:
+    trial = Trial(Case(job, {topic: [] for topic in INPUTS}, seed=1), tmp_path)
+    report = check_closing(trial, fed(trial.journal), mode, spark)
     assert all(report.records.values()), report
-
-
-def micro_batch(trial: Trial, spark: SparkSession) -> dict[str, int]:
-    """About as many epochs of each topic: none runs ahead of the others."""
-    limits: dict[str, int | None] = {"facts": 72, "prices": 24, "places": 36}
-    run = trial.job(limits).start(ms.available_now(), spark=spark)
-    run.wait()
-    return run.late()
-
-
-def real_time(trial: Trial, spark: SparkSession) -> dict[str, int]:
-    run = trial.job().start(ms.real_time("500 ms"), spark=spark)
-    until = time.monotonic() + 120
-    try:
-        while not (caught_up(trial) and settled(trial)) and time.monotonic() < until:
-            run.poll(0.2)
-        return run.late()
-    finally:
-        run.stop()

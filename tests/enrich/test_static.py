@@ -10,6 +10,9 @@ import pytest
 
 import millstream as ms
 from millstream import journal
+from millstream.plan.lookup import Lookup
+from millstream.plan.node import walk
+from millstream.spark.lower.lookup import Known
 from millstream.testing import Runner
 from millstream.testing.epochs import committed
 
@@ -63,6 +66,13 @@ def test_a_row_that_finds_nothing_has_nulls(millstream: Runner) -> None:
     found = millstream.run(job(), {"bids": [{"auction": 3, "price": 1}, {"auction": None}], "kinds": SIDE})
     assert [(row["auction"], row["kind"]) for row in found["left"].rows] == [(None, None), (3, None)]
     assert found["inner"].rows == []
+
+
+def test_the_condition_is_asked_once(spark: SparkSession) -> None:
+    """Of each row that is found, where rows that find nothing are kept, too."""
+    node = next(node for node in walk(job()._sinks) if isinstance(node, Lookup) and node.outer and node.residual)
+    known = Known(node, spark.createDataFrame([], BIDS), spark.createDataFrame([], KINDS))
+    assert known.answers("`listed`", lambda name: f"`row`.`{name}`").count("`row`.`price`") == 1
 
 
 def test_nothing_is_kept_as_state(millstream: Runner) -> None:

@@ -6,9 +6,8 @@ other or mixed.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -18,12 +17,12 @@ import pytest
 
 import millstream as ms
 from millstream import journal
-from millstream.testing.epochs import committed
-from millstream.testing.oracle import Case, Topics, Trial, caught_up, compare, refuse_unread, settled
+from millstream.testing.oracle import Case, Limits, Topics, Trial, check_closing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+MODES = {"micro-batch": ms.available_now(), "real time": ms.real_time("2 seconds")}
 START = datetime(2026, 1, 1, tzinfo=UTC)
 EVENTS, CLOSING = 240, -1
 SCHEMA = "k INT, v INT, n INT, at TIMESTAMP"
@@ -200,42 +199,24 @@ def append(path: Path, topics: tuple[str, ...], parts: list[Event]) -> None:
                     producer.send(row, key=key, timestamp=when, partition=0)
 
 
+def fed(path: Path, topics: tuple[str, ...]) -> Iterator[Limits]:
+    """With a stop in between. About as many epochs of each topic."""
+    all_ = events(Random(1))
+    for part in (all_[:100], [*all_[100:], *closing()]):
+        append(path, topics, part)
+        yield {"searches": 25, "clicks": 25, "people": 12}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "mode"),
     [*((name, "micro-batch") for name in JOBS), ("windows", "real time"), ("waiting", "real time")],
 )
 def test_closing(name: str, mode: str, spark: SparkSession, tmp_path: Path) -> None:
-    """With a stop in between. At the end time moves beyond everything."""
+    """At the end time moves beyond everything."""
     build, topics = JOBS[name]
     trial = Trial(Case(build, {topic: [] for topic in topics}, seed=1), tmp_path)
-    all_ = events(Random(1))
-    late: Counter[str] = Counter()
-    for part in (all_[:100], [*all_[100:], *closing()]):
-        append(trial.journal, topics, part)
-        late.update((micro_batch if mode == "micro-batch" else real_time)(trial, spark))
-        refuse_unread(trial)
-    epochs = committed(trial.checkpoint)
-    report = compare(trial, trial.job(), {max(epochs): epochs[max(epochs)]}, spark)
-    untimed = Counter(topic for topic, row, _ in all_ if row.get("at", "since") is None)
-    assert set(late.values()) <= {0, untimed["searches"], untimed["clicks"], untimed.total()}, (late, untimed)
+    untimed = Counter(topic for topic, row, _ in events(Random(1)) if row.get("at", "since") is None)
+    late = {0, untimed["searches"], untimed["clicks"], untimed.total()}
+    report = check_closing(trial, fed(trial.journal, topics), MODES[mode], spark, late=late)
     assert all(count for sink, count in report.records.items() if sink != "none"), report
-
-
-def micro_batch(trial: Trial, spark: SparkSession) -> dict[str, int]:
-    """About as many epochs of each topic."""
-    limits: dict[str, int | None] = {"searches": 25, "clicks": 25, "people": 12}
-    run = trial.job(limits).start(ms.available_now(), spark=spark)
-    run.wait()
-    return run.late()
-
-
-def real_time(trial: Trial, spark: SparkSession) -> dict[str, int]:
-    run = trial.job().start(ms.real_time("2 seconds"), spark=spark)
-    until = time.monotonic() + 120
-    try:
-        while not (caught_up(trial) and settled(trial)) and time.monotonic() < until:
-            run.poll(0.2)
-        return run.late()
-    finally:
-        run.stop()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from millstream.cli.verify import MODES
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 LAST = re.compile(r"(\d+) faults at (\d+) points, lost (\d+), duplicated (\d+)")
@@ -22,22 +24,27 @@ def verify(folder: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout or done.stderr
 
 
-def test_a_job_that_is_right(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_a_job_that_is_right(mode: str, tmp_path: Path) -> None:
     """Into a database and into files, killed in earnest once at least."""
-    code, said = verify(tmp_path, str(ROOT / "examples" / "balances.py"), "--faults", "10", "--rows", "60")
+    job = str(ROOT / "examples" / "balances.py")
+    count = 10 if mode == "micro-batch" else 7
+    code, said = verify(tmp_path, job, "--mode", mode, "--faults", str(count), "--rows", "60")
+    assert said.splitlines()[0] == f"job balances {MODES[mode]}, seed 1"
     found = LAST.fullmatch(said.splitlines()[-1])
     assert found is not None, said
     faults, points, lost, duplicated = map(int, found.groups())
-    assert (code, faults, lost, duplicated) == (0, 10, 0, 0), said
-    assert points > 6
+    assert (code, faults, lost, duplicated) == (0, count, 0, 0), said
+    assert points > 4
     assert re.search(r"^  [1-9]\d* of them with kill -9", said, re.MULTILINE), said
     assert list(tmp_path.iterdir()) == []
 
 
-def test_broken_sinks_are_found_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_broken_sinks_are_found_out(mode: str, tmp_path: Path) -> None:
     """One loses rows, one has them twice; the saved case fails in the same way."""
-    job = Path(__file__).with_name("broken_sink.py")
-    code, said = verify(tmp_path, str(job), "--at", "carry.during", "--faults", "6", "--rows", "60")
+    job = str(Path(__file__).with_name("broken_sink.py"))
+    code, said = verify(tmp_path, job, "--mode", mode, "--at", "carry.during", "--faults", "6", "--rows", "60")
     found = LAST.fullmatch(said.splitlines()[-1])
     assert found is not None, said
     assert code == 1

@@ -136,6 +136,19 @@ def test_a_watch_acts_at_its_visit_only(monkeypatch: pytest.MonkeyPatch) -> None
     assert [visit.number for visit in watch.seen] == [0, 1, 2, 3]
 
 
+def test_a_visit_that_does_not_come_again_is_made_up_for_by_the_next_one() -> None:
+    """In real time an epoch may have fewer rows than the one that the fault was chosen from."""
+    struck: list[Fault] = []
+    rare, never = Fault(Visit("sink.write", 1, "a", 9)), Fault(Visit("sink.write", 7, "a"))
+    watch = Watch([rare, never], struck.append)
+    for epoch, sink in ((0, "a"), (1, "a"), (1, "a"), (2, "b")):
+        watch.visit("sink.write", epoch, sink)
+        assert struck == []
+    watch.visit("sink.write", 2, "a")
+    watch.visit("sink.write", 3, "a")
+    assert struck == [rare]
+
+
 # --- input
 
 
@@ -248,7 +261,12 @@ def test_a_certificate_says_where_and_what(tmp_path: Path) -> None:
     job = ms.Job("likes")
     likes(job).to(journal.sink("a"))
     trial = SimpleNamespace(
-        job=job, sinks=job._sinks, file=tmp_path / "likes.py", given=Input(10, 1), choice=Choice(VISITS, 1)
+        job=job,
+        sinks=job._sinks,
+        file=tmp_path / "likes.py",
+        given=Input(10, 1),
+        choice=Choice(VISITS, 1),
+        mode="real-time",
     )
     certificate = Certificate(trial, tmp_path, {})  # type: ignore[arg-type]
     for epoch in range(2):
@@ -273,4 +291,6 @@ def test_a_certificate_says_where_and_what(tmp_path: Path) -> None:
 
 3 faults at 1 points, lost 2, duplicated 1"""
     )
-    compile((tmp_path / "test_verify_likes_1.py").read_text(), "saved", "exec")
+    saved = (tmp_path / "test_verify_likes_1.py").read_text()
+    assert "recorded={}), 'real-time')" in saved
+    compile(saved, "saved", "exec")

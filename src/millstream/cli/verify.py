@@ -21,12 +21,20 @@ if TYPE_CHECKING:
     from millstream.verify.trial import Trial
 
 
+MODES = {"micro-batch": "in micro-batches", "real-time": "in real time"}
 MOST = 4
 """So many times the number of places it is killed at most, if one of them does not come again."""
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="micro-batch",
+    show_default=True,
+    help="What it is killed in. In real time a fault takes a little longer.",
+)
 @click.option(
     "--faults", type=click.IntRange(min=1), help="How often it is killed; otherwise once or more at every place."
 )
@@ -45,7 +53,14 @@ MOST = 4
 )
 @verbose.option
 def verify(
-    file: Path, faults: int | None, length: str | None, rows: int, at: str, seed: int, recorded: tuple[str, ...]
+    file: Path,
+    mode: str,
+    faults: int | None,
+    length: str | None,
+    rows: int,
+    at: str,
+    seed: int,
+    recorded: tuple[str, ...],
 ) -> None:
     """Prove on the job in FILE that each message counts once.
 
@@ -53,6 +68,8 @@ def verify(
     place after the other, started again each time, and what its sinks hold is compared with a run without faults, and
     with the same job as batch SQL.
     """
+    from millstream.api.job import refuse_python
+    from millstream.runtime.real_time import refuse_slow_sources
     from millstream.verify.determinism import refuse_moving
     from millstream.verify.inputs import Input
     from millstream.verify.process import LOG
@@ -61,12 +78,15 @@ def verify(
 
     until = time.monotonic() + milliseconds(length) / 1000 if length else None
     job = load(file)
-    job.plan()
+    plan = job.plan()
+    if mode == "real-time":
+        refuse_python(job._sinks)
+        refuse_slow_sources(plan)
     refuse_moving(job._sinks)
     given = Input(rows, seed, dict(map(named, recorded)))
     folder = Path(tempfile.mkdtemp(prefix="millstream-verify-"))
     try:
-        with Trial(job, file.resolve(), folder, given, at) as trial:
+        with Trial(job, file.resolve(), folder, given, at, mode) as trial:
             certificate = certify(trial, faults, until)
     except BaseException:
         if (folder / LOG).exists():
@@ -90,7 +110,7 @@ def certify(trial: Trial, faults: int | None, until: float | None) -> Certificat
     """Runs the trial; a bar on stderr says how far it is."""
     from millstream.verify.report import Certificate
 
-    click.echo(f"job {trial.job.name}, seed {trial.given.seed}")
+    click.echo(f"job {trial.job.name} {MODES[trial.mode]}, seed {trial.given.seed}")
     for name, (count, source) in trial.inputs.items():
         click.echo(f"  source {name}: {count} records, {source}")
     with Progress(console=Console(stderr=True), transient=True) as progress:

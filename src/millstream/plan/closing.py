@@ -13,7 +13,8 @@ from millstream.plan.expressions import Expr
 from millstream.plan.intervals import Lifetime
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, Changes, Declared, Explode, Filter, Keep, Project, Timed, is_field
-from millstream.plan.operators import Aggregate, Collapse, Dedup, Enrich, Join, LateRows, Sessions, Top
+from millstream.plan.operators import Aggregate, Collapse, Dedup, LateRows, Sessions, Top
+from millstream.plan.two_sides import Enrich, Join
 
 Ends = Mapping[str, int]
 """Fields with a time, and how many milliseconds after it the row is closed."""

@@ -12,7 +12,8 @@ from millstream.plan.joins import apart, conjuncts, equality
 from millstream.plan.lookup import Lookup, is_static
 from millstream.plan.node import Key, Node
 from millstream.plan.nodes import Alias, Declared, Project, Source, Versions
-from millstream.plan.operators import Enrich, Latest
+from millstream.plan.operators import Latest
+from millstream.plan.two_sides import Enrich
 
 HOW = ("left", "inner")
 

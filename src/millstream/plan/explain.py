@@ -23,14 +23,11 @@ from millstream.plan.nodes import (
     Versions,
 )
 from millstream.plan.operators import (
-    COPY,
     Aggregate,
     Collapse,
     Dedup,
-    Enrich,
     Expire,
     Hopping,
-    Join,
     LateRows,
     Latest,
     Ordering,
@@ -38,6 +35,7 @@ from millstream.plan.operators import (
     Top,
 )
 from millstream.plan.python import Call, Chosen, Output, Process
+from millstream.plan.two_sides import COPY, Enrich, Join
 
 
 def tree(root: Node, notes: dict[Node, str], shown: set[Node]) -> list[str]:

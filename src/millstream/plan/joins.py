@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import did_you_mean
-from millstream.plan import operators
 from millstream.plan.closing import closed
 from millstream.plan.columns import Columns, side_by_side
 from millstream.plan.errors import Step, here
@@ -13,11 +12,11 @@ from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggrega
 from millstream.plan.intervals import Times, Within, bounds
 from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
-from millstream.plan.operators import How
 from millstream.plan.times import time_hint
+from millstream.plan.two_sides import HOWS, How, Join
 
 
-def join(left: Node, right: Node, on: str, how: str, ttl: str | None, broadcast: bool) -> operators.Join:
+def join(left: Node, right: Node, on: str, how: str, ttl: str | None, broadcast: bool) -> Join:
     step = Step("join", here())
     kind = known_how(how, step)
     if broadcast and kind in ("right", "full"):
@@ -46,14 +45,14 @@ def join(left: Node, right: Node, on: str, how: str, ttl: str | None, broadcast:
     within = time_bounds(rest, left, right, step)
     ttl_ms = None if ttl is None else time_to_live(ttl, left, right, within, step)
     ends = closed(left, right, tuple(pairs)) if within is None and ttl is None else None
-    return operators.Join(None, step.at, left, right, tuple(pairs), residual, kind, within, ttl_ms, broadcast, ends)
+    return Join(None, step.at, left, right, tuple(pairs), residual, kind, within, ttl_ms, broadcast, ends)
 
 
 def time_bounds(rest: list[exp.Expr], left: Node, right: Node, step: Step) -> Within | None:
     """Both bounds on the times of two streams, if they are there: without them no row is ever of no more use."""
     if left.event_time is None or right.event_time is None or not (left.append_only and right.append_only):
         return None
-    of_left, of_right = operators.Join(None, None, left, right, (), None).carried
+    of_left, of_right = Join(None, None, left, right, (), None).carried
     times = Times(of_left[left.event_time], of_right[right.event_time])
     found = bounds([bind(part, joined(left, right), step).tree for part in rest], times)
     if found.least is None or found.most is None:
@@ -93,13 +92,13 @@ def time_to_live(ttl: str, left: Node, right: Node, within: Within | None, step:
 
 
 def known_how(how: str, step: Step) -> How:
-    found: How | None = next((kind for kind in operators.HOWS if kind == how), None)
+    found: How | None = next((kind for kind in HOWS if kind == how), None)
     if found is None:
         raise step.error(
             "MS-JOIN-004",
             f"cannot join {how!r}.",
-            found="one of: " + ", ".join(operators.HOWS),
-            hint=did_you_mean(str(how), list(operators.HOWS)),
+            found="one of: " + ", ".join(HOWS),
+            hint=did_you_mean(str(how), list(HOWS)),
         )
     return found
 
@@ -141,7 +140,7 @@ def equality(part: exp.Expr, left: Node, right: Node, columns: Columns, step: St
     one, other = (Expr(render(side)) for side in (bound.tree.this, bound.tree.expression))
     if isinstance(bound.tree, exp.NullSafeEQ):
         one, other = (Expr(f"STRUCT({side.sql} AS `v`)") for side in (one, other))
-    probe = operators.Join(None, None, left, right, (), None)
+    probe = Join(None, None, left, right, (), None)
     of_left, of_right = ({new: old for old, new in side.items()} for side in probe.carried)
     for a, b in ((one, other), (other, one)):
         if a.fields and b.fields and a.fields <= of_left.keys() and b.fields <= of_right.keys():

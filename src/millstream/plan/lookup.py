@@ -9,7 +9,7 @@ from millstream.plan.columns import Columns
 from millstream.plan.expressions import Expr
 from millstream.plan.node import Node
 from millstream.plan.nodes import Source
-from millstream.plan.operators import Join
+from millstream.plan.two_sides import Join
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Dedup, Enrich, Expire, Join
+from millstream.plan.operators import Aggregate, Dedup, Expire
 from millstream.plan.python import Process
+from millstream.plan.two_sides import Enrich, Join
 
 FOREVER_MS = 100 * 365 * 86_400_000
 """A process may set timers for any time."""

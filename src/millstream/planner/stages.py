@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Timed, Union
-from millstream.plan.operators import Enrich
 from millstream.plan.python import Process
+from millstream.plan.two_sides import Enrich
 from millstream.planner.dataflow import Dataflow
 from millstream.planner.horizon import horizon_ms
 from millstream.planner.rules import apply_rules

@@ -1,4 +1,4 @@
-"""What real time cannot run: epochs that last longer than a sink can hold them open."""
+"""What real time cannot run: epochs that last longer than a sink can hold them open, sources that come in batches."""
 
 from __future__ import annotations
 
@@ -19,3 +19,15 @@ def refuse_long_epochs(plan: JobPlan, mode: RealTime) -> None:
                 at=sink.at,
                 hint="shorten checkpoint_every, or lengthen transaction_timeout",
             )
+
+
+def refuse_slow_sources(plan: JobPlan) -> None:
+    """Spark reads them between epochs only."""
+    slow = next((source for source in plan.sources if not source.options.real_time), None)
+    if slow is not None:
+        raise MillstreamError(
+            "MS-RUN-007",
+            f'source "{slow.name}" reads {slow.options.system}, which cannot be read in real time.',
+            at=slow.at,
+            hint="run the job with ms.micro_batch()",
+        )

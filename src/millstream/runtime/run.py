@@ -27,7 +27,7 @@ from millstream.runtime.identities import check_identities, refuse_made_anew
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.progress import Progress
 from millstream.runtime.read_files import refuse_changed
-from millstream.runtime.real_time import refuse_long_epochs
+from millstream.runtime.real_time import refuse_long_epochs, refuse_slow_sources
 from millstream.runtime.receive import Reception
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
@@ -267,14 +267,7 @@ def slots(plan: JobPlan, mode: Mode, parallelism: int) -> int:
     partitions = sum(source.options.partitions() for source in plan.sources)
     for static in plan.statics:
         static.options.partitions()  # an error if it is not there
-    slow = next((source for source in plan.sources if not source.options.real_time), None)
-    if isinstance(mode, RealTime) and slow is not None:
-        raise MillstreamError(
-            "MS-RUN-007",
-            f'source "{slow.name}" reads {slow.options.system}, which cannot be read in real time.',
-            at=slow.at,
-            hint="run the job with ms.micro_batch()",
-        )
     if isinstance(mode, RealTime):
+        refuse_slow_sources(plan)
         return partitions + len(plan.stages) * parallelism
     return max(2, os.cpu_count() or 2)

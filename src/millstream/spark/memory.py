@@ -51,6 +51,14 @@ class Memory:
         self._given.remove(self._test)
 
 
+def rest(spark: SparkSession) -> None:
+    """Until no task runs any more: those of a query that was stopped write for a while yet."""
+    jvm: Any = spark._jvm
+    tracker: Any = spark.sparkContext._jsc.sc().statusTracker()
+    while any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
+        jvm.java.lang.Thread.sleep(10)
+
+
 def unload_state(spark: SparkSession) -> None:
     """Forgets all state that queries of this process have had: the next one has what is in its checkpoint."""
     jvm: Any = spark._jvm

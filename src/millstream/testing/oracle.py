@@ -10,7 +10,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -22,7 +22,7 @@ from millstream.api.job import Job
 from millstream.journal.record import Record
 from millstream.journal.topics import create, describe
 from millstream.plan.connectors import WriteMode
-from millstream.plan.modes import available_now, real_time
+from millstream.plan.modes import MicroBatch, RealTime, available_now, real_time
 from millstream.plan.nodes import Changes, Sink, Source
 from millstream.spark.lower.job import lower_batch
 from millstream.testing.cases import Change
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from millstream.connectors.journal import JournalSink, JournalSource
+    from millstream.runtime.run import Run
 
 PARTITIONS = 2
 JUDGE = {
@@ -42,6 +43,8 @@ JUDGE = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+Limits = Mapping[str, int | None]
+"""By topic, how many rows an epoch may take."""
 FRAMES = 24
 """So many results of sinks are asked of Spark at once."""
 OPTIMISED = -1
@@ -51,7 +54,7 @@ OPTIMISED = -1
 class Topics:
     """Names the topics of a case: sources that give few rows per epoch, sinks that are made when asked for."""
 
-    def __init__(self, path: Path, limits: Mapping[str, int | None]) -> None:
+    def __init__(self, path: Path, limits: Limits) -> None:
         self.path = path
         self._limits = limits
 
@@ -113,7 +116,7 @@ class Trial:
     def checkpoint(self) -> Path:
         return self.folder / "checkpoint"
 
-    def job(self, limits: Mapping[str, int | None] | None = None) -> Job:
+    def job(self, limits: Limits | None = None) -> Job:
         job = self.case.build(Topics(self.journal, limits or dict.fromkeys(self.case.inputs)))
         job.checkpoint = str(self.checkpoint)
         return job
@@ -159,15 +162,41 @@ def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: floa
     trial = Trial(case, folder)
     for _ in trial.feed():
         run = trial.job().start(real_time("2 seconds"), spark=spark)
-        until = time.monotonic() + seconds
-        try:
-            while not caught_up(trial) and time.monotonic() < until:
-                run.poll(0.1)
-        finally:
-            run.stop()
+        work_off(run, lambda: caught_up(trial), seconds)
         refuse_unread(trial)
-    epochs = committed(trial.checkpoint)
-    return compare(trial, trial.job(), {max(epochs): epochs[max(epochs)]}, spark)
+    return compare_last(trial, spark)
+
+
+def check_closing(
+    trial: Trial,
+    fed: Iterable[Limits],
+    mode: MicroBatch | RealTime,
+    spark: SparkSession,
+    *,
+    late: Set[int] = frozenset({0}),
+) -> Report:
+    """Runs a trial whose last rows move time beyond everything, a part of the input after the other, and compares
+    once. `late`: so many rows may be late for a step."""
+    found: Counter[str] = Counter()
+    endless = isinstance(mode, RealTime)
+    for limits in fed:
+        run = trial.job(None if endless else limits).start(mode, spark=spark)
+        work_off(run, lambda: endless and caught_up(trial) and settled(trial))
+        found.update(run.late())
+        refuse_unread(trial)
+    report = compare_last(trial, spark)
+    assert set(found.values()) <= late, f"rows are late: {dict(found)}"
+    return report
+
+
+def work_off(run: Run, done: Callable[[], bool], seconds: float = 120) -> None:
+    """Until the run ends, or has done what it is to do: in real time it has no end."""
+    until = time.monotonic() + seconds
+    try:
+        while not run.poll(0.1) and not done() and time.monotonic() < until:
+            pass
+    finally:
+        run.stop()
 
 
 def caught_up(trial: Trial) -> bool:
@@ -192,6 +221,12 @@ def refuse_unread(trial: Trial) -> None:
     if not caught_up(trial):
         last = list(committed(trial.checkpoint).items())[-1:]
         raise AssertionError(f"the job did not read all of its input; seed {trial.case.seed}, last epoch {last}")
+
+
+def compare_last(trial: Trial, spark: SparkSession) -> Report:
+    """After the last epoch alone."""
+    epochs = committed(trial.checkpoint)
+    return compare(trial, trial.job(), {max(epochs): epochs[max(epochs)]}, spark)
 
 
 def compare(trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> Report:

@@ -10,9 +10,9 @@ from millstream.verify.trial import Trial
 from millstream.verify.worker import load
 
 
-def check(file: Path, folder: Path, chain: Chain, given: Input) -> None:
+def check(file: Path, folder: Path, chain: Chain, given: Input, mode: str = "micro-batch") -> None:
     """Fails if a sink differs after the job was killed at these places in turn."""
-    with Trial(load(file), file.resolve(), folder, given) as trial:
+    with Trial(load(file), file.resolve(), folder, given, mode=mode) as trial:
         trial.straight()
         outcome = trial.chain(chain)
     assert outcome.error is None, outcome.error

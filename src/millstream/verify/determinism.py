@@ -10,8 +10,9 @@ from millstream.errors import MillstreamError
 from millstream.plan.expressions import CHANCE, Expr
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Changes, Sink
-from millstream.plan.operators import Aggregate, Enrich, Join, LateRows
+from millstream.plan.operators import Aggregate, LateRows
 from millstream.plan.python import Call, Code, Process
+from millstream.plan.two_sides import Enrich, Join
 
 MOVING = CHANCE | {"now", "curdate", "current_timestamp", "current_date", "current_time", "localtimestamp"}
 MOVING |= {"monotonically_increasing_id", "spark_partition_id", "input_file_name"}

@@ -29,6 +29,11 @@ class Visit:
     def place(self) -> Place:
         return self.point, self.sink
 
+    @property
+    def moment(self) -> tuple[int, int]:
+        """When it was, among the visits of its place."""
+        return self.epoch, self.number
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -61,7 +66,7 @@ class Choice:
         for visit in visits:
             self._by_place[visit.place].append(visit)
         for found in self._by_place.values():
-            found.sort(key=lambda visit: (visit.epoch, visit.number))
+            found.sort(key=lambda visit: visit.moment)
         self._turns, self._second_turns = self._rounds(), self._rounds()
 
     @property

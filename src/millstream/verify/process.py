@@ -43,12 +43,12 @@ class Worker:
         assert self._process is not None
         return self._process.pid
 
-    def run(self, place: str, *, batch: bool = False, rows_per_epoch: dict[str, int] | None = None) -> Ran:
+    def run(self, place: str, mode: str, rows_per_epoch: dict[str, int] | None = None) -> Ran:
         if self._process is None:
             self._start()
         assert self._process is not None
         assert self._process.stdin is not None
-        told = {"place": place, "batch": batch, "rows_per_epoch": rows_per_epoch}
+        told = {"place": place, "mode": mode, "rows_per_epoch": rows_per_epoch}
         try:
             self._process.stdin.write(json.dumps(told).encode() + b"\n")
             self._process.stdin.flush()

@@ -25,7 +25,7 @@ CHAIN = (
 
 
 def test_nothing_is_lost_and_nothing_is_there_twice(tmp_path: Path) -> None:
-    check(JOB, tmp_path, CHAIN, {given!r})
+    check(JOB, tmp_path, CHAIN, {given!r}, {mode!r})
 '''
 MOMENTS = ("before", "during", "between", "after")
 SHOWN = 3
@@ -71,8 +71,8 @@ class Certificate:
         job = self.trial.job.name.replace("-", "_")
         file = self.folder / f"test_verify_{job}_{len(self.failures) + 1}.py"
         listed = "\n".join(f"    {fault!r}," for fault in outcome.chain)
-        what = then(outcome.chain)
-        file.write_text(TEST.format(what=what, job=str(self.trial.file), faults=listed, given=self.trial.given))
+        told = {"what": then(outcome.chain), "job": str(self.trial.file), "faults": listed}
+        file.write_text(TEST.format(**told, given=self.trial.given, mode=self.trial.mode))
         return file
 
     def text(self) -> str:

@@ -1,6 +1,7 @@
 """A job in a folder of its own: the user's plan, with sources and sinks that can be killed without harm.
 
 <folder>/input/          a journal: a topic for each source
+<folder>/run/input       in real time: as much of it as the job was given
 <folder>/run/checkpoint  the job's
 <folder>/run/output      a journal: a topic for each sink; folders of files; databases
 """
@@ -46,14 +47,19 @@ class Recorded(JournalSource):
     record_columns: tuple[tuple[str, str, str], ...] = ()
 
 
-def sandboxed(flow: Dataflow, inputs: Path, place: Path, rows_per_epoch: dict[str, int] | None) -> Dataflow:
-    """The same dataflow between sources and sinks in a folder."""
+def sandboxed(
+    flow: Dataflow, whole: Path, place: Path, rows_per_epoch: dict[str, int] | None, portions: bool = False
+) -> Dataflow:
+    """The same dataflow between sources and sinks in a folder. `portions`: the input comes bit by bit (portions.py)."""
 
     def change(node: Node) -> Node:
         match node:
+            case Source(static=False) if portions:
+                # All input will come: no source is ever idle, as in a run that works off what there is.
+                return replace(node, options=recorded(node, place / INPUT, None), idle_after=None)
             case Source():
                 limit = rows_per_epoch[node.name] if rows_per_epoch else None
-                return replace(node, options=recorded(node, inputs, limit))
+                return replace(node, options=recorded(node, whole, limit))
             case Sink():
                 return replace(node, options=moved(node, place / OUTPUT))
             case _:

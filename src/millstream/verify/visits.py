@@ -12,17 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from millstream.runtime.faults import VISITS
-from millstream.verify.faults import Fault, Visit
+from millstream.verify.faults import Fault, Place, Visit
 
 
 class Watch:
-    """Of one run: remembers every visit, and does something where a fault is to be."""
+    """Of one run: remembers every visit, and does something where a fault is to be, or at the next visit of that place
+    if it is not met as often as in the run that the fault was chosen from: in real time epochs end where they like."""
 
     def __init__(self, faults: Iterable[Fault] = (), act: Callable[[Fault], None] | None = None) -> None:
         self.seen: list[Visit] = []
-        self._faults: dict[Visit, list[Fault]] = {}
+        self._faults: dict[Place, list[Fault]] = {}
         for fault in faults:
-            self._faults.setdefault(fault.visit, []).append(fault)
+            self._faults.setdefault(fault.visit.place, []).append(fault)
         self._act = act
         self._counts: Counter[Visit] = Counter()
         self._timers: list[threading.Timer] = []
@@ -34,14 +35,20 @@ class Watch:
             visit = Visit(point, epoch, sink, self._counts[first])
             self._counts[first] += 1
             self.seen.append(visit)
-            faults = self._faults.pop(visit, [])
-        for fault in faults:
+            due = self._due(visit)
+        for fault in due:
             if fault.later_ms:
                 timer = threading.Timer(fault.later_ms / 1000, self._do, [fault])
                 self._timers.append(timer)
                 timer.start()
             else:
                 self._do(fault)
+
+    def _due(self, visit: Visit) -> list[Fault]:
+        faults = self._faults.get(visit.place, [])
+        due = [fault for fault in faults if fault.visit.moment <= visit.moment]
+        self._faults[visit.place] = [fault for fault in faults if fault not in due]
+        return due
 
     def _do(self, fault: Fault) -> None:
         assert self._act is not None

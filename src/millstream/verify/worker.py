@@ -15,15 +15,17 @@ from millstream.api.command import Command
 from millstream.api.job import Job
 from millstream.cli.jobfile import execute, the_job
 from millstream.errors import MillstreamError
-from millstream.plan.modes import Batch, MicroBatch, Mode
+from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime
 from millstream.plan.restarts import no_restart
 from millstream.planner.stages import plan_job
-from millstream.verify.sandbox import CHECKPOINT, INPUT, sandboxed
+from millstream.verify.portions import Portions
+from millstream.verify.sandbox import CHECKPOINT, INPUT, PARTITIONS, sandboxed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SLOTS = 4
+MODES: dict[str, Mode] = {"batch": Batch(), "micro-batch": MicroBatch(0, True), "real-time": RealTime(200)}
 
 
 def load(file: Path) -> Job:
@@ -35,20 +37,31 @@ def load(file: Path) -> Job:
 
 def run(job: Job, folder: Path, told: dict[str, Any], spark: SparkSession) -> dict[str, Any]:
     from millstream.runtime.run import Run, Setting
-    from millstream.spark.memory import unload_state
+    from millstream.spark.memory import rest, unload_state
 
-    place = folder / told["place"]
-    mode: Mode = Batch() if told["batch"] else MicroBatch(0, True)
+    place, whole = folder / told["place"], folder / INPUT
+    mode = MODES[told["mode"]]
+    live = isinstance(mode, RealTime)
     try:
-        plan = plan_job(sandboxed(job._sinks, folder / INPUT, place, told["rows_per_epoch"]))
+        plan = plan_job(sandboxed(job._sinks, whole, place, told["rows_per_epoch"], live))
+        portions = Portions(plan.sources, whole, place / INPUT) if live else None
         setting = Setting(mode, str(place / CHECKPOINT), job.parallelism, spark)
         going = Run.begin(job.name, plan, setting, no_restart())
+        if portions is not None:
+            portions.work_off(going, place / CHECKPOINT)
         going.wait()
         return {"late": sum(going.late().values()), "skipped": sum(going.skipped().values())}
     except MillstreamError as error:
         return {"code": error.code, "error": error.text()}
     finally:
+        rest(spark)
         unload_state(spark)
+
+
+def slots(job: Job) -> int:
+    """In real time, one for every task."""
+    plan = job.plan()
+    return max(SLOTS, PARTITIONS * len(plan.sources) + job.parallelism * len(plan.stages))
 
 
 def beside(folder: Path, settings: dict[str, str]) -> dict[str, str]:
@@ -68,7 +81,7 @@ def main(file: str, folder: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     job = load(Path(file))
-    spark = session.make(SLOTS, job.parallelism, {**QUICK, **MANAGER, **beside(Path(folder), QUICK)})
+    spark = session.make(slots(job), job.parallelism, {**QUICK, **MANAGER, **beside(Path(folder), QUICK)})
     for line in sys.stdin:
         answers.write(json.dumps(run(job, Path(folder), json.loads(line), spark)) + "\n")
         answers.flush()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Copies
-from millstream.plan.operators import COPY, Join
+from millstream.plan.two_sides import COPY, Join
 from millstream.planner.dataflow import Dataflow, rewrite
 
 COPIES = 16

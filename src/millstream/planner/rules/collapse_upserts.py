@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from millstream.plan.node import Node, Stateful
 from millstream.plan.nodes import Sink, Source, Union
-from millstream.plan.operators import COPY, Collapse, Join, Top
+from millstream.plan.operators import Collapse, Top
+from millstream.plan.two_sides import COPY, Join
 from millstream.planner.dataflow import Dataflow, rewrite
 
 

@@ -10,7 +10,7 @@ from millstream.plan.expressions import Expr, field, render
 from millstream.plan.joins import conjuncts
 from millstream.plan.node import Node
 from millstream.plan.nodes import Filter
-from millstream.plan.operators import Enrich
+from millstream.plan.two_sides import Enrich
 from millstream.planner.dataflow import Dataflow, readers, rewrite
 
 

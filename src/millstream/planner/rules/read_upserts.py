@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, Declared, Keep, Project, Versions
-from millstream.plan.operators import Enrich, Latest
+from millstream.plan.operators import Latest
+from millstream.plan.two_sides import Enrich
 from millstream.planner.dataflow import Dataflow, rewrite
 
 

@@ -9,7 +9,7 @@ from pyspark.sql.types import DataType, IntegerType
 from millstream.plan.expressions import field
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
-from millstream.plan.operators import Enrich
+from millstream.plan.two_sides import Enrich
 from millstream.spark.lower.join import spreading
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
 from millstream.spark.lower.types import common_type, named_struct, types_of

@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType, DecimalType, IntegerType, LongType, Stri
 from millstream.errors import MillstreamError
 from millstream.plan.expressions import Expr, field, momentary
 from millstream.plan.node import Node
-from millstream.plan.operators import COPY, Join
+from millstream.plan.two_sides import COPY, Join
 from millstream.planner.rules.broadcast_joins import COPIES
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored
 from millstream.spark.lower.types import common_type, floating, holds_map, spread, types_of

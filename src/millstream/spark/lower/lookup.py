@@ -58,7 +58,9 @@ class Known:
         met = self.met(listed, place)
         if not self.node.outer:
             return met
-        return f"CASE WHEN size({met}) = 0 THEN array({cast('NULL', self.type)}) ELSE {met} END"
+        # A missing row behind all others, which stays if it is the first: so the condition is asked once.
+        more = f"concat({met}, array({cast('NULL', self.type)}))"
+        return f"filter({more}, (`{FOUND}`, `_n`) -> `_n` = 0 OR `{FOUND}` IS NOT NULL)"
 
     def fields(self, place: Place) -> list[tuple[str, str]]:
         """A row of the result: name and SQL."""

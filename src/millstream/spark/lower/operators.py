@@ -9,16 +9,15 @@ from millstream.plan.operators import (
     Aggregate,
     Collapse,
     Dedup,
-    Enrich,
     Expire,
     Hopping,
-    Join,
     LateRows,
     Latest,
     Sessions,
     Top,
 )
 from millstream.plan.python import Process
+from millstream.plan.two_sides import Enrich, Join
 from millstream.planner.stages import Pass
 from millstream.spark.lower.aggregate import AGGREGATE
 from millstream.spark.lower.collapse import COLLAPSE

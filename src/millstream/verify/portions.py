@@ -1,0 +1,96 @@
+"""The input of a run in real time, which would read all of it in its first epoch, and would never end.
+
+It is copied into a journal of the run's own, a portion each time that the last one is committed. After the last the run
+is stopped. The journal lies in the run's folder: an image has as much of the input as the run had been given by then.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from millstream.journal.producer import producer
+from millstream.journal.reader import read
+from millstream.journal.record import Record
+from millstream.journal.topics import create, describe
+from millstream.plan.nodes import Source
+from millstream.testing.epochs import Ends, committed
+
+if TYPE_CHECKING:
+    from millstream.runtime.run import Run
+
+PORTIONS = 3
+LOOK = 0.05
+"""So many seconds pass between two looks at what is committed."""
+SETTLING = 2
+"""So many epochs after the last row the watermark has passed it everywhere: it moves between epochs."""
+
+
+class Growing:
+    """A topic that holds the first portions of another one."""
+
+    def __init__(self, whole: Path, journal: Path, topic: str) -> None:
+        self._journal, self._topic = journal, topic
+        partitions = len(describe(whole, topic).partitions)
+        self._records: dict[int, list[Record]] = {number: [] for number in range(partitions)}
+        for record in read(whole, topic):
+            self._records[record.partition].append(record)
+        if not (journal / topic).exists():
+            create(journal, topic, partitions)
+
+    @property
+    def ends(self) -> Ends:
+        return {part.partition: part.end for part in describe(self._journal, self._topic).partitions}
+
+    def lacks(self, portion: int) -> bool:
+        return any(self.ends[number] < end for number, end in self._until(portion).items())
+
+    def give(self, portion: int) -> None:
+        """What is missing of it: whoever gave a part of it may have been killed."""
+        ends = self.ends
+        with producer(self._journal, self._topic, durable=False) as out:
+            for number, end in self._until(portion).items():
+                for one in self._records[number][ends[number] : end]:
+                    headers, when = one.headers, one.timestamp
+                    out.send(one.value, key=one.key, headers=headers, timestamp=when, partition=number)
+
+    def _until(self, portion: int) -> Ends:
+        return {number: len(records) * portion // PORTIONS for number, records in self._records.items()}
+
+
+class Portions:
+    def __init__(self, sources: tuple[Source, ...], whole: Path, journal: Path) -> None:
+        self._topics = [Growing(whole, journal, source.name) for source in sources]
+        self._settling = SETTLING if any(source.time for source in sources) else 0
+
+    def work_off(self, run: Run, checkpoint: Path) -> None:
+        """Until all of it is committed, and time has gone on; what is committed is published when the run stops."""
+        while True:
+            epochs = committed(checkpoint)
+            if self._read(epochs) and not self._give() and self._settled(epochs):
+                break
+            run.poll(LOOK)
+        run.stop()
+
+    def _read(self, epochs: dict[int, list[Ends]]) -> bool:
+        """Whether all that was given is committed."""
+        last = epochs[max(epochs)] if epochs else [Ends() for _ in self._topics]
+        return all(covers(read, topic.ends) for topic, read in zip(self._topics, last, strict=True))
+
+    def _give(self) -> bool:
+        """The next portion of every topic; false if there is none."""
+        for portion in range(1, PORTIONS + 1):
+            lacking = [topic for topic in self._topics if topic.lacks(portion)]
+            for topic in lacking:
+                topic.give(portion)
+            if lacking:
+                return True
+        return False
+
+    def _settled(self, epochs: dict[int, list[Ends]]) -> bool:
+        last = epochs[max(epochs)] if epochs else []
+        return sum(ends == last for ends in epochs.values()) > self._settling
+
+
+def covers(read: Ends, given: Ends) -> bool:
+    return all(read.get(number, 0) >= end for number, end in given.items())
