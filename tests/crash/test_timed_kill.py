@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import millstream as ms
-from crash.process import Process, committed, dead, until
+from crash.process import Process, dead, until
 from crash.timed_job import CLOSING, INPUTS, LIMITS, timed_job
 from millstream import journal
 from millstream.testing.faults import Fault
@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 START = datetime(2026, 1, 1, tzinfo=UTC)
-ROWS = 200
-POINTS = ("state.during", "sink.write", "state.after", "commits.before", "sink.publish.between")
+ROWS = 120
+FAULTS = (
+    Fault("state.during", 2),
+    Fault("commits.before", 4),
+    # The last rows of the one topic are read, those of the other are not.
+    Fault("sink.publish.between", 6),
+)
 SINKS = ("once", "tens", "visits", "found", "hours")
 
 
@@ -38,8 +43,6 @@ def made(folder: Path) -> Trial:
         rows.append((random.choice(INPUTS), {"k": random.randrange(3), "v": random.randrange(4), "n": n}, when))
         if random.random() < 0.1:
             rows.append(random.choice(rows[-3:]))
-    # Read by the last run, both: a job that is killed after it has read one of them, and before the other, ends with
-    # windows still open, which a run without faults has closed.
     beyond = START + timedelta(days=30)
     rows += [(topic, {"k": 0, "v": CLOSING, "n": CLOSING}, beyond) for topic in INPUTS]
     for topic in INPUTS:
@@ -62,11 +65,11 @@ def process(trial: Trial, fault: Fault | None = None) -> Process:
 def test_killed_in_epoch_after_epoch(spark: SparkSession, tmp_path: Path) -> None:
     straight, killed = made(tmp_path / "straight"), made(tmp_path / "killed")
     straight.job(LIMITS).run(ms.available_now(), spark=spark)
-    for point in POINTS:
-        job = process(killed, Fault(point, committed(killed.checkpoint) + 2))
+    for fault in FAULTS:
+        job = process(killed, fault)
         until(lambda job=job: dead(job))  # type: ignore[misc]
         job.kill()
-        assert f"fault: killed at {point}" in (killed.folder / "log.txt").read_text()
+        assert f"fault: killed at {fault.point}" in (killed.folder / "log.txt").read_text()
     last = process(killed)
     until(lambda: dead(last))
     last.kill()

@@ -15,7 +15,7 @@ from millstream.testing.oracle import Topics
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
 """These processes do not live long enough for the JVM's slow compiler to pay off."""
 INPUTS = ("searches", "clicks")
-LIMITS = dict.fromkeys(INPUTS, 12)
+LIMITS = dict.fromkeys(INPUTS, 10)
 SCHEMA = "k INT, v INT, n INT, at TIMESTAMP"
 CLOSING = -1
 """The value of rows that only let time go on."""

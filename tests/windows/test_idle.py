@@ -65,6 +65,20 @@ def house(folder: Path, idle_after: str | None, checkpoint: str) -> ms.Job:
     return job
 
 
+def test_a_source_without_new_rows_is_as_far_after_a_restart_as_before(tmp_path: Path, spark: SparkSession) -> None:
+    path = str(tmp_path / "journal")
+    for topic in ("doors", "lamps", "closed"):
+        journal.create(path, topic, 1)
+    send(path, "doors", at(0, 2), at(5))
+    send(path, "lamps", at(0, 1))
+    house(tmp_path, None, "c").run(ms.available_now(), spark=spark)
+    assert closed(path) == []
+    for moment in (at(3), at(9)):
+        send(path, "lamps", moment)
+        house(tmp_path, None, "c").run(ms.available_now(), spark=spark)
+    assert [(row["window_start"][14:16], row["n"]) for row in closed(path)] == [("00", 2), ("03", 1)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_time_goes_on_without_a_source_that_is_idle(mode: str, tmp_path: Path, spark: SparkSession) -> None:

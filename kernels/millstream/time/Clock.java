@@ -89,7 +89,7 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
     StreamingQueryWrapper started = (StreamingQueryWrapper) spark.streams().get(event.id());
     MicroBatchExecution running = (MicroBatchExecution) started.streamingQuery();
     query = running;
-    Propagation.install(running);
+    Propagation.install(running, sources);
     if (rests && Arrays.stream(sources).anyMatch(Timed::mayRest)) {
       Thread thread = new Thread(this::watch, "millstream clock");
       thread.setDaemon(true);
@@ -195,8 +195,8 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
     return next == end || next - current >= step ? next : current;
   }
 
-  /** How far a source is; 0 if it has not said so since the query was started. */
-  private static long said(WatermarkTracker tracker, Timed source) {
+  /** How far a source is; 0 if it has never said so. */
+  static long said(WatermarkTracker tracker, Timed source) {
     UUID name = source.watermark;
     Option<Option<Object>> found = tracker.watermarkMap().get(name);
     return found.isEmpty() || found.get().isEmpty() ? 0 : (Long) found.get().get();

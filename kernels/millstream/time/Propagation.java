@@ -20,24 +20,45 @@ import scala.runtime.BoxedUnit;
 final class Propagation implements WatermarkPropagator {
   private final WatermarkPropagator sparks;
   private final TreeMap<Long, Long> told = new TreeMap<>();
+  /** To be restored when the first epoch is planned: before, Spark has no place for them. NULL: nothing to restore. */
+  private Watermarks restored;
 
-  private Propagation(WatermarkPropagator sparks) {
+  private Propagation(WatermarkPropagator sparks, Watermarks restored) {
     this.sparks = sparks;
+    this.restored = restored;
   }
 
   /** To be done before the query's first epoch. */
-  static void install(MicroBatchExecution query) {
+  static void install(MicroBatchExecution query, Timed[] sources) {
     try {
+      // How far a single source is, Spark keeps itself.
+      Watermarks watermarks = sources.length > 1 ? Watermarks.install(query, sources) : null;
       Field field = MicroBatchExecution.class.getDeclaredField("watermarkPropagator");
       field.setAccessible(true);
-      field.set(query, new Propagation((WatermarkPropagator) field.get(query)));
+      field.set(query, new Propagation((WatermarkPropagator) field.get(query), watermarks));
     } catch (ReflectiveOperationException error) {
-      throw new IllegalStateException("MS-SETUP-004: this Spark keeps its watermark elsewhere than Spark 4.3.", error);
+      throw moved(error);
+    }
+  }
+
+  private static IllegalStateException moved(ReflectiveOperationException error) {
+    return new IllegalStateException("MS-SETUP-004: this Spark keeps its watermark elsewhere than Spark 4.3.", error);
+  }
+
+  private void restore() {
+    try {
+      if (restored != null) {
+        restored.restore();
+        restored = null;
+      }
+    } catch (ReflectiveOperationException error) {
+      throw moved(error);
     }
   }
 
   @Override
   public void propagate(long epoch, SparkPlan plan, long watermark) {
+    restore();
     Long before = told.put(epoch, watermark);
     if (before != null && before != watermark) {
       sparks.purge(epoch);
