@@ -218,7 +218,7 @@ def test_a_row_between_two_sessions_joins_them(millstream: Runner, restart: bool
         (at(1, 50), "a", 4),
         (at(13, 30), "b", 7),
         (at(13, 31), "b", 7),
-        (at(14, 10), "b", 8),
+        (at(14, 11), "b", 8),
     )
     sessions = job(window=ms.session("1 minute"), allowed_lateness="10 minutes")
     result = millstream.run(sessions, rows, restart_between=restart)
@@ -231,14 +231,21 @@ def test_a_row_between_two_sessions_joins_them(millstream: Runner, restart: bool
 
 def test_a_session_that_is_over_takes_no_more_rows(millstream: Runner) -> None:
     over = [(at(1), "a", 1), (at(2), "a", 2), (at(4), "b", 1)]
-    more = [(at(3), "a", 3), (at(3, 1), "a", 4), (at(5), "b", 2), (at(9), "c", 0)]
+    more = [(at(2, 59), "a", 3), (at(3, 1), "a", 4), (at(5), "b", 2), (at(9), "c", 0)]
     result = millstream.run(job(window=ms.session("1 minute")), epochs(*over, *more))
     # A row at the end of a session still joins it.
     first = [[], [], [(at(1), at(3), "a", 2, 2)]]
     then = [[], [], [(at(3, 1), at(4, 1), "a", 1, 4)], [(at(4), at(6), "b", 2, 2)]]
     assert windows(result["final"].epochs) == [*first, *then]
     assert result.late["closed"] == 1
-    assert [row["at"] for row in result["late"].rows] == [at(3)]
+    assert [row["at"] for row in result["late"].rows] == [at(2, 59)]
+
+
+def test_a_session_is_open_while_a_row_in_time_can_touch_it(millstream: Runner) -> None:
+    rows = epochs((at(1), "a", 1), (at(2), "b", 1), (at(2), "c", 1), (at(2), "a", 2), (at(9), "c", 0))
+    result = millstream.run(job(window=ms.session("1 minute")), rows)
+    assert (at(1), at(3), "a", 2, 2) in windows(result["final"].epochs)[-1]
+    assert result.late["closed"] == 0
 
 
 @pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])

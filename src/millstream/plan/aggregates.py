@@ -173,12 +173,19 @@ class Closing:
     """When groups come to an end: the key that says it, and how much longer results are corrected.
 
     `final`: results are sent once, then. `length_ms`: how long after a row's time its windows end at the latest.
+    `touching`: a row at the very end still belongs to it.
     """
 
     end: str
     allowed_ms: int
     final: bool = False
     length_ms: int = field(default=0, repr=False)
+    touching: bool = field(default=False, repr=False)
+
+    @property
+    def after_ms(self) -> int:
+        """So long after the end no row of the group can come any more."""
+        return self.allowed_ms + self.touching
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def ends(node: Node) -> Ends:
 def window(node: Aggregate) -> Ends:
     """The start of a session does not tell when it ends."""
     assert node.closing is not None
-    found = {END: node.closing.allowed_ms}
+    found = {END: node.closing.after_ms}
     if not isinstance(node, Sessions):
         found[START] = node.closing.length_ms + node.closing.allowed_ms
     return found

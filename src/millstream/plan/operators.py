@@ -70,7 +70,7 @@ class Aggregate(Stateful, Unary):
     @cached_property
     def lag(self) -> int | None:
         """A window's last result comes when it is closed. Its time is the last moment before its end."""
-        return self.input.lag if self.closing is None else self.closing.allowed_ms + 1
+        return self.input.lag if self.closing is None else self.closing.after_ms + 1
 
     @property
     def drops_late(self) -> bool:

@@ -122,7 +122,7 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     if not isinstance(window, Sliding):
         # Rows that a join let wait are in time: windows wait for them.
         allowed += node.lag or 0
-    return Windowed(placed, window, Closing(END, allowed, length_ms=length))
+    return Windowed(placed, window, Closing(END, allowed, length_ms=length, touching=isinstance(window, Session)))
 
 
 def beginning(time: str, window: Regular) -> str:

@@ -16,7 +16,7 @@ def horizon_ms(node: Node) -> int:
     ahead = max((ahead_ms(part) for part in node.inputs), default=0)
     match node:
         case Aggregate() | Expire() if node.closing is not None:
-            return ahead + node.closing.length_ms + node.closing.allowed_ms
+            return ahead + node.closing.length_ms + node.closing.after_ms
         case Dedup() if node.last:
             return ahead + (node.lag or 0)
         case Enrich() if node.as_of is not None:

@@ -24,7 +24,7 @@ def unpack(node: LateRows, rows: Frames, struct: str) -> Unpacked:
 
 
 def spec(node: LateRows, rows: Frames) -> dict[str, object]:
-    closing = {"end": node.carries.index(node.closing.end), "allowed_ms": node.closing.allowed_ms}
+    closing = {"end": node.carries.index(node.closing.end), "allowed_ms": node.closing.after_ms}
     return {"kind": "late", **closing}
 
 

@@ -35,7 +35,7 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
 
 def spec(node: Sessions, rows: Frames) -> dict[str, object]:
     assert node.closing is not None
-    closing = {"allowed_ms": node.closing.allowed_ms, "final": node.closing.final}
+    closing = {"allowed_ms": node.closing.after_ms, "final": node.closing.final}
     return {
         "kind": "sessions",
         "accumulators": listed(node, rows),
