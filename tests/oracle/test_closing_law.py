@@ -86,10 +86,13 @@ def after(topics: Topics, counts: ms.Stream, changing: ms.Table, clicks: ms.Stre
         ("inner", counts, clicked.final()),
         ("left", changing, clicked),
         ("anti", changing, counts),
+        ("semi", counts, clicked.final()),
+        ("full", counts, clicked.final()),
     ):
-        joined = left.as_("f").join(right.as_("g"), on=same, how=how)
-        chosen = {} if how == "anti" else {"clicks": "g.n", "there": "g.k", "since": "g.window_start"}
-        sink = topics.sink(f"{how}_windows", changelog=how != "inner")
+        more = " AND f.n <= g.n" if how in ("semi", "full") else ""
+        joined = left.as_("f").join(right.as_("g"), on=same + more, how=how)
+        chosen = {} if how in ("anti", "semi") else {"clicks": "g.n", "there": "g.k", "since": "g.window_start"}
+        sink = topics.sink(f"{how}_windows", changelog=isinstance(joined, ms.Table))
         joined.select("f.k", "f.window_start", "f.window_end", "f.n", **chosen).to(sink)
 
 
