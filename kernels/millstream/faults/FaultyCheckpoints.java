@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
  * the moment at which a file appears, and {@code .during} its writing.
  */
 public final class FaultyCheckpoints extends LocalCheckpoints {
-  private static final Pattern LOG = Pattern.compile(".*/(offsets|commits)/(\\d+)");
+  private static final Pattern LOG = Pattern.compile(".*/(offsets|watermarks|commits)/(\\d+)");
   private static final Pattern STATE =
       Pattern.compile(".*/(state)/.*?(\\d+)(?:_[^/]*)?\\.(?:changelog|zip|delta|snapshot)");
   private static final Pattern ONCE = Pattern.compile(".*/(?:(metadata)|state/.*/(?:_metadata|_stateSchema)/.*)");

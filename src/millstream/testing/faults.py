@@ -24,6 +24,9 @@ POINTS = (
 )
 """In the order in which an epoch meets them."""
 
+TIME_POINTS = ("watermarks.before", "watermarks.after")
+"""Those of a job with several sources that have a time, just before its epoch is committed."""
+
 REPAIR_POINTS = ("sink.repair.before", "sink.repair.after")
 """Those of a Kafka sink that writes again what the brokers have given up."""
 
@@ -39,7 +42,7 @@ class Fault:
     epoch: int | None = None
 
     def __post_init__(self) -> None:
-        points = (*POINTS, *REPAIR_POINTS, *CARRY_POINTS)
+        points = (*POINTS, *TIME_POINTS, *REPAIR_POINTS, *CARRY_POINTS)
         if self.point not in points:
             raise ValueError(f"no fault point {self.point!r}; there are: {', '.join(points)}")
 
