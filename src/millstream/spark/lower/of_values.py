@@ -29,8 +29,9 @@ def percentile(values: str, share: str) -> str:
     """As Spark has it: between two values that are not alike, a mean by how near they are."""
     place = f"(CAST(size({values}) - 1 AS DOUBLE) * CAST({share} AS DOUBLE))"
     low, high = (f"get({values}, CAST({round_}({place}) AS INT))" for round_ in ("floor", "ceil"))
-    between = f"(ceil({place}) - {place}) * CAST({low} AS DOUBLE) + ({place} - floor({place})) * CAST({high} AS DOUBLE)"
-    return f"CASE WHEN {low} = {high} THEN CAST({low} AS DOUBLE) ELSE {between} END"
+    one, other = f"CAST({low} AS DOUBLE)", f"CAST({high} AS DOUBLE)"
+    between = f"{one} + ({other} - {one}) * ({place} - floor({place}))"
+    return f"CASE WHEN {low} = {high} THEN {one} ELSE {between} END"
 
 
 def total(values: str, type_: DataType) -> str:
