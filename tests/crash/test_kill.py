@@ -132,7 +132,7 @@ def test_killed_at_each_named_point(folder: Path, mode: str) -> None:
 def test_killed_at_random_moments(folder: Path, mode: str) -> None:
     moments = random.Random(2)
     with Generator(folder / "journal", seed=2) as generator:
-        for _ in range(8):
+        for _ in range(5):
             before = committed(folder / "checkpoint")
             job = process(folder, mode)
             try:

@@ -100,5 +100,7 @@ def test_schemas_of_a_registry(topics: Topics, registry: str, spark: SparkSessio
     assert {row["id"]: row for row in written.values() if row is not None} == expected
     assert client.get_latest_version(f"{out}-value").version == 1
     assert topics.read(out)[0].value()[:1] == b"\x00"
-    reasons = ("does not fit the columns", "is not in the registry")
-    assert [text in letter["reason"] for text, letter in zip(reasons, topics.rows(bad), strict=True)] == [True, True]
+    letters = [letter["reason"] for letter in topics.rows(bad)]
+    for reason in ("does not fit the columns", "is not in the registry"):
+        assert [reason in letter for letter in letters].count(True) == 1
+    assert len(letters) == 2

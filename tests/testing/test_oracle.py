@@ -48,7 +48,8 @@ def test_what_is_told(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         rows = {"out": {0: oracle.Counter({'{"k": 1}': 1})}}
         patch.setattr(oracle, "written", lambda sink, records, last: rows[sink.name])
-        patch.setattr(oracle, "results", lambda job, epochs, spark: {0: {"out": oracle.Counter({'{"k": 2}': 1})}})
+        batch = {"out": oracle.Counter({'{"k": 2}': 1})}
+        patch.setattr(oracle, "results", lambda job, epochs, spark: {0: batch, oracle.OPTIMISED: batch})
         with pytest.raises(AssertionError) as told:
             oracle.compare(trial, job, {0: [{0: 1}]}, None)  # type: ignore[arg-type]
     for part in (
