@@ -88,7 +88,7 @@ def use(
     for name, value in CHOSEN.items():
         own.conf.set(name, spark.conf.get(name, value))
     assert own._jvm is not None
-    own._jvm.millstream.time.EpochTime.into(own._jsparkSession)
+    own._jvm.millstream.rules.Rules.into(own._jsparkSession)
     return own
 
 
