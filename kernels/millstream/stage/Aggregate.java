@@ -8,8 +8,6 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -37,7 +35,7 @@ final class Aggregate extends Operator {
   private final StructType stateType;
   private final boolean combines;
   private transient StatefulProcessorHandle handle;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
 
   Aggregate(OperatorSpec spec) {
     super(spec.name(), spec.upserts());
@@ -77,7 +75,7 @@ final class Aggregate extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     this.handle = handle;
-    state = handle.getValueState(name + "_group", new InternalRowEncoder(stateType), TTLConfig.NONE());
+    state = Value.of(handle, name + "_group", stateType);
     for (Accumulator accumulator : accumulators) {
       accumulator.open(handle, this);
     }

@@ -8,8 +8,6 @@ import millstream.stage.Timeline.Entry;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -45,7 +43,7 @@ final class AsOf extends Operator {
   private final long lag;
 
   private transient StatefulProcessorHandle handle;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   private transient Timeline versions;
   private transient Timeline waiting;
 
@@ -95,7 +93,7 @@ final class AsOf extends Operator {
             .add("floor", DataTypes.LongType, false)
             .add("versions", Timeline.type(versionType), false)
             .add("waiting", Timeline.type(waitingType), false);
-    state = handle.getValueState(name + "_key", new InternalRowEncoder(type), TTLConfig.NONE());
+    state = Value.of(handle, name + "_key", type);
     versions = new Timeline(versionType, Timeline.spill(handle, name + "_versions", versionType));
     waiting = new Timeline(waitingType, Timeline.spill(handle, name + "_waiting", waitingType));
   }

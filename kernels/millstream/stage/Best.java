@@ -7,8 +7,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
 
 /** The one row of each group that is first in an order, of rows that are never taken back: it is all that is kept. */
@@ -21,7 +19,7 @@ final class Best extends Operator {
   private final GroupEnd end;
 
   private transient StatefulProcessorHandle handle;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   private transient UnsafeProjection own;
 
   Best(OperatorSpec spec) {
@@ -40,7 +38,7 @@ final class Best extends Operator {
   void open(StatefulProcessorHandle handle) {
     this.handle = handle;
     StructType type = new StructType().add("row", rowType, false);
-    state = handle.getValueState(name + "_best", new InternalRowEncoder(type), TTLConfig.NONE());
+    state = Value.of(handle, name + "_best", type);
   }
 
   @Override

@@ -1,13 +1,8 @@
 package millstream.stage;
 
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder;
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl;
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.timers.TimerStateImpl;
-import org.apache.spark.sql.execution.streaming.state.StateStore;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TimeMode;
 import scala.Option;
@@ -20,30 +15,16 @@ import scala.Tuple2;
  * stop when it has caught up. These are kept in the same store, in the same form.
  */
 final class ClockTimers {
-  private final TimerStateImpl timers;
+  private final Timers timers;
 
-  private ClockTimers(TimerStateImpl timers) {
+  private ClockTimers(Timers timers) {
     this.timers = timers;
   }
 
   /** NULL where there is no store: while the query is planned. */
   static ClockTimers of(StatefulProcessorHandle handle) {
-    if (!(handle instanceof StatefulProcessorHandleImpl opened)) {
-      return null;
-    }
-    @SuppressWarnings("unchecked")
-    ExpressionEncoder<Object> keys = (ExpressionEncoder<Object>) field(opened, "keyEncoder");
-    return new ClockTimers(new TimerStateImpl((StateStore) field(opened, "store"), TimeMode.ProcessingTime(), keys));
-  }
-
-  private static Object field(StatefulProcessorHandleImpl handle, String name) {
-    try {
-      Field field = StatefulProcessorHandleImpl.class.getDeclaredField(name);
-      field.setAccessible(true);
-      return field.get(handle);
-    } catch (ReflectiveOperationException error) {
-      throw new IllegalStateException("this version of Spark keeps its " + name + " elsewhere", error);
-    }
+    Timers timers = Timers.of(handle, TimeMode.ProcessingTime());
+    return timers == null ? null : new ClockTimers(timers);
   }
 
   /** For the key that is set. */

@@ -7,8 +7,6 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -21,7 +19,7 @@ final class Collapse extends Operator {
   private static final long serialVersionUID = 1L;
 
   private final StructType rowType;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   private transient Bag rows;
 
   Collapse(String name, boolean upserts, StructType rowType) {
@@ -41,7 +39,7 @@ final class Collapse extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     StructType type = new StructType().add("rows", Bag.type(rowType), false).add("sent", rowType, true);
-    state = handle.getValueState(name + "_rows", new InternalRowEncoder(type), TTLConfig.NONE());
+    state = Value.of(handle, name + "_rows", type);
     rows = new Bag(this, rowType, Bag.spill(handle, name + "_more", rowType));
   }
 

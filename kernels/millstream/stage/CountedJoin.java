@@ -14,8 +14,6 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -48,7 +46,7 @@ final class CountedJoin extends Operator {
   /** Whether rows without a partner go out when their time is over, and not before. */
   final boolean waits;
 
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   transient Bag[] sides;
   transient Alarm alarm;
   private transient boolean stored;
@@ -96,7 +94,7 @@ final class CountedJoin extends Operator {
             .add("l", Bag.type(types[0], counted(0)), false)
             .add("r", Bag.type(types[1], counted(1)), false);
     both = ends() ? both.add("alarm", Alarm.TYPE, false) : both;
-    state = handle.getValueState(name + "_sides", new InternalRowEncoder(both), TTLConfig.NONE());
+    state = Value.of(handle, name + "_sides", both);
     sides = new Bag[] {bag(handle, 0, "_left"), bag(handle, 1, "_right")};
     alarm = new Alarm(handle);
     forms = new UnsafeProjection[] {UnsafeProjection.create(types[0]), UnsafeProjection.create(types[1])};

@@ -10,8 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -37,7 +35,7 @@ final class Dedup extends Operator {
   private final long lateness;
   private final int time;
   private transient StatefulProcessorHandle handle;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   private transient TreeSet<Long> times;
   private transient long timer;
 
@@ -66,7 +64,7 @@ final class Dedup extends Operator {
         new StructType()
             .add("timer", DataTypes.LongType, false)
             .add("times", DataTypes.createArrayType(DataTypes.LongType, false), false);
-    state = handle.getValueState(name + "_times", new InternalRowEncoder(type), TTLConfig.NONE());
+    state = Value.of(handle, name + "_times", type);
   }
 
   @Override

@@ -10,8 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -39,7 +37,7 @@ final class DedupLast extends Operator {
   private final long lateness;
   private final int time;
   private transient StatefulProcessorHandle handle;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   /** In the order of time, further apart than {@link #within}. */
   private transient List<Run> runs;
 
@@ -73,7 +71,7 @@ final class DedupLast extends Operator {
         new StructType()
             .add("timer", DataTypes.LongType, false)
             .add("runs", DataTypes.createArrayType(run, false), false);
-    state = handle.getValueState(name + "_runs", new InternalRowEncoder(type), TTLConfig.NONE());
+    state = Value.of(handle, name + "_runs", type);
   }
 
   @Override

@@ -12,8 +12,6 @@ import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -42,7 +40,7 @@ final class Enrich extends Operator {
   private final boolean upserts;
 
   private final Condition condition;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   private transient Bag table;
 
   Enrich(OperatorSpec spec) {
@@ -73,7 +71,7 @@ final class Enrich extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     StructType type = new StructType().add("rows", Bag.type(tableType), false);
-    state = handle.getValueState(name + "_table", new InternalRowEncoder(type), TTLConfig.NONE());
+    state = Value.of(handle, name + "_table", type);
     table = new Bag(this, tableType, Bag.spill(handle, name + "_more", tableType));
   }
 

@@ -6,8 +6,6 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -22,7 +20,7 @@ final class Expire extends Operator {
   private final StructType type;
   private final int end;
   private transient StatefulProcessorHandle handle;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   private transient Bag rows;
 
   Expire(OperatorSpec spec) {
@@ -43,7 +41,7 @@ final class Expire extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     this.handle = handle;
-    state = handle.getValueState(name + "_rows", new InternalRowEncoder(Bag.type(type)), TTLConfig.NONE());
+    state = Value.of(handle, name + "_rows", Bag.type(type));
     rows = new Bag(this, type, Bag.spill(handle, name + "_more", type));
   }
 

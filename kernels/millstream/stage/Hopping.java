@@ -15,8 +15,6 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -49,7 +47,7 @@ final class Hopping extends Operator {
   private final int pane;
   private final StructType figuresType;
   private transient StatefulProcessorHandle handle;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   /** By their start. */
   private transient TreeMap<Long, KeptFigures> panes;
 
@@ -89,7 +87,7 @@ final class Hopping extends Operator {
             .add("timer", DataTypes.LongType, false)
             .add("closed", DataTypes.LongType, false)
             .add("panes", DataTypes.createArrayType(one, false), false);
-    state = handle.getValueState(name + "_panes", new InternalRowEncoder(type), TTLConfig.NONE());
+    state = Value.of(handle, name + "_panes", type);
     panes = new TreeMap<>();
   }
 

@@ -11,8 +11,6 @@ import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -34,7 +32,7 @@ final class Join extends Operator {
   private final boolean[] appendOnly;
 
   private final Residual residual;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   private transient Side[] sides;
 
   Join(OperatorSpec spec) {
@@ -58,7 +56,7 @@ final class Join extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     StructType both = new StructType().add("l", saved(0), false).add("r", saved(1), false);
-    state = handle.getValueState(name + "_sides", new InternalRowEncoder(both), TTLConfig.NONE());
+    state = Value.of(handle, name + "_sides", both);
     sides = new Side[] {side(handle, name + "_left", 0), side(handle, name + "_right", 1)};
   }
 

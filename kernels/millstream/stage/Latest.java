@@ -5,8 +5,6 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -19,7 +17,7 @@ final class Latest extends Operator {
   private static final long serialVersionUID = 1L;
 
   private final StructType rowType;
-  private transient ValueState<InternalRow> current;
+  private transient Value current;
 
   Latest(String name, boolean upserts, StructType payload) {
     super(name, upserts);
@@ -38,7 +36,7 @@ final class Latest extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     StructType state = new StructType().add("row", rowType, false);
-    current = handle.getValueState(name + "_row", new InternalRowEncoder(state), TTLConfig.NONE());
+    current = Value.of(handle, name + "_row", state);
   }
 
   @Override

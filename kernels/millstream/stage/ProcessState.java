@@ -13,7 +13,6 @@ import org.apache.spark.sql.streaming.ListState;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -44,7 +43,7 @@ final class ProcessState implements Serializable {
   private final StructType[] mapKeys;
   private final StructType[] mapValues;
 
-  private transient ValueState<InternalRow> valueState;
+  private transient Value valueState;
   private transient List<ListState<InternalRow>> listStates;
   private transient List<MapState<InternalRow, InternalRow>> mapStates;
 
@@ -71,7 +70,7 @@ final class ProcessState implements Serializable {
   }
 
   void open(StatefulProcessorHandle handle, String name) {
-    valueState = handle.getValueState(name + "_row", new InternalRowEncoder(values), TTLConfig.NONE());
+    valueState = Value.of(handle, name + "_row", values);
     listStates = new ArrayList<>();
     for (int i = 0; i < lists.length; i++) {
       listStates.add(

@@ -13,8 +13,6 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -42,7 +40,7 @@ final class Sessions extends Operator {
   private final int time;
   private final StructType figuresType;
   private transient StatefulProcessorHandle handle;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   /** By their start. */
   private transient TreeMap<Long, Session> sessions;
 
@@ -98,7 +96,7 @@ final class Sessions extends Operator {
         new StructType()
             .add("timer", DataTypes.LongType, false)
             .add("sessions", DataTypes.createArrayType(session, false), false);
-    state = handle.getValueState(name + "_sessions", new InternalRowEncoder(type), TTLConfig.NONE());
+    state = Value.of(handle, name + "_sessions", type);
     sessions = new TreeMap<>();
   }
 

@@ -79,6 +79,9 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
     timed = timeMode.equals(TimeMode.EventTime());
+    if (timed) {
+      Timers.into(getHandle());
+    }
     for (Operator operator : operators) {
       operator.open(getHandle());
     }

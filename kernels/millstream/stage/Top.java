@@ -14,8 +14,6 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
-import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -44,7 +42,7 @@ final class Top extends Operator {
   private final int room;
 
   private transient StatefulProcessorHandle handle;
-  private transient ValueState<InternalRow> state;
+  private transient Value state;
   private transient MapState<InternalRow, InternalRow> all;
   private transient UnsafeProjection own;
   private transient TreeMap<InternalRow, Long> head;
@@ -82,7 +80,7 @@ final class Top extends Operator {
         new StructType()
             .add("complete", DataTypes.BooleanType, false)
             .add("head", DataTypes.createArrayType(entry, false), false);
-    state = handle.getValueState(name + "_head", new InternalRowEncoder(type), TTLConfig.NONE());
+    state = Value.of(handle, name + "_head", type);
     if (!appendOnly) {
       all = Bag.spill(handle, name + "_rows", rowType);
       own = UnsafeProjection.create(rowType);
