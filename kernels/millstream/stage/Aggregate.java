@@ -23,8 +23,11 @@ final class Aggregate extends Operator {
   /** Whether there is a result even of no rows: that of a group by nothing. */
   private final boolean always;
 
-  /** When groups come to an end; NULL: never. */
-  private final Closing closing;
+  private final GroupState group;
+  /** Whether the rows are those of windows: one that comes after the window's end is late. Of results of windows none is. */
+  private final boolean windows;
+  /** Whether only the last result is sent, when the group ends. */
+  private final boolean last;
 
   /** So many figures are nobody's result: if only the number of rows changes, there may be nothing to tell. */
   private final int hidden;
@@ -34,12 +37,13 @@ final class Aggregate extends Operator {
   private final int width;
   private final StructType stateType;
   private final boolean combines;
-  private transient StatefulProcessorHandle handle;
-  private transient Value state;
 
   Aggregate(OperatorSpec spec) {
     super(spec.name(), spec.upserts());
-    this.closing = Closing.of(spec.json().get("closing"));
+    JsonNode closing = spec.json().path("closing");
+    this.group = GroupState.of(spec, "allowed_ms");
+    this.windows = !closing.isMissingNode() && !closing.path("silent").asBoolean();
+    this.last = closing.path("final").asBoolean();
     this.always = spec.flag("always");
     this.hidden = spec.flag("counted") ? 0 : 1;
     this.port = spec.port();
@@ -74,8 +78,7 @@ final class Aggregate extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
-    this.handle = handle;
-    state = Value.of(handle, name + "_group", stateType);
+    group.open(handle, name + "_group", stateType);
     for (Accumulator accumulator : accumulators) {
       accumulator.open(handle, this);
     }
@@ -101,17 +104,12 @@ final class Aggregate extends Operator {
 
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
-    if (closing != null && closing.over(key, keySlots, watermark)) {
+    if (windows && group.over(key, watermark)) {
       return late(changes);
     }
-    InternalRow saved = state.get();
-    boolean ends = closing != null && closing.time(key, keySlots) <= ended;
-    if (closing != null && saved == null && !ends) {
-      handle.registerTimer(closing.time(key, keySlots));
-    }
+    InternalRow saved = group.load(key, ended);
     load(saved);
-    boolean holdsBack = closing != null && closing.last();
-    Object[] before = saved == null || holdsBack ? null : result(key);
+    Object[] before = saved == null || last ? null : result(key);
     while (changes.next()) {
       InternalRow payload = changes.payload();
       if (payload != null) {
@@ -121,9 +119,9 @@ final class Aggregate extends Operator {
     if (rows() < 0) {
       throw absent("a row");
     }
-    Object[] after = holdsBack && !ends ? null : result(key);
-    if (ends) {
-      drop(saved);
+    Object[] after = last && !group.ends() ? null : result(key);
+    if (group.ends()) {
+      drop();
     } else {
       save();
     }
@@ -140,48 +138,21 @@ final class Aggregate extends Operator {
   /** The group's time is over: a last result, if it was held back, and no more state. */
   @Override
   Iterator<Change> expired(InternalRow key, long at) {
-    InternalRow saved = state.get();
+    InternalRow saved = group.load();
     if (saved == null) {
       return Collections.emptyIterator();
     }
     load(saved);
-    Object[] result = closing.last() ? result(key) : null;
-    drop(saved);
+    Object[] result = last ? result(key) : null;
+    drop();
     return result == null ? Collections.emptyIterator() : List.of(new Change(row(result), 1)).iterator();
   }
 
-  private void drop(InternalRow saved) {
+  private void drop() {
     for (Accumulator accumulator : accumulators) {
       accumulator.drop();
     }
-    if (saved != null) {
-      state.clear();
-    }
-  }
-
-  /**
-   * The end of a group: the key that holds it, how long results are corrected, and whether only the last is sent.
-   *
-   * <p>Silent: the rows are results of windows, which end there; none is late, and when no more can come, state is dropped.
-   */
-  record Closing(int key, long allowed, boolean last, boolean silent) implements java.io.Serializable {
-    static Closing of(JsonNode spec) {
-      if (spec == null) {
-        return null;
-      }
-      boolean silent = spec.path("silent").asBoolean();
-      boolean last = spec.get("final").asBoolean();
-      return new Closing(spec.get("key").asInt(), spec.get("allowed_ms").asLong(), last, silent);
-    }
-
-    long time(InternalRow row, int[] slots) {
-      return Math.floorDiv(row.getLong(slots[key]), 1000L) + allowed;
-    }
-
-    /** Rows without a time have no window: none that could still be open. */
-    boolean over(InternalRow row, int[] slots, long watermark) {
-      return !silent && (row.isNullAt(slots[key]) || watermark >= time(row, slots));
-    }
+    group.save(null);
   }
 
   private void load(InternalRow saved) {
@@ -237,11 +208,7 @@ final class Aggregate extends Operator {
 
   private void save() {
     InternalRow values = saved(accumulators, stateType.length());
-    if (rows() == 0 && !always) {
-      state.clear();
-    } else {
-      state.update(values);
-    }
+    group.save(rows() == 0 && !always ? null : values);
   }
 
   private Object[] result(InternalRow key) {

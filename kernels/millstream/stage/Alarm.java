@@ -6,8 +6,13 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** The one timer of a key: it rings when the first of its rows has come to an end. */
+/**
+ * The one timer of a key: it rings when the first of what is kept has come to an end, and is set again for what is left.
+ *
+ * <p>If that end moves away in the meantime, it rings for nothing, once: cheaper than to set it anew with every row.
+ */
 final class Alarm {
+  /** What a state that has a timer begins with. */
   static final StructType TYPE = new StructType().add("timer", DataTypes.LongType, false);
 
   private final StatefulProcessorHandle handle;
@@ -40,10 +45,12 @@ final class Alarm {
     return timer == Lifetime.NEVER && next <= watermark;
   }
 
-  /** It rings: it is to be set for the rows that are left. */
-  void ring() {
-    timer = Lifetime.NEVER;
-    next = Lifetime.NEVER;
+  /** One of that time rings: this one, unless it is of a later time; then it is to be set for what is left. */
+  void ring(long time) {
+    if (time >= timer) {
+      timer = Lifetime.NEVER;
+    }
+    next = timer;
   }
 
   /** Sets the timer anew where that is needed; whether it was. */
@@ -56,6 +63,13 @@ final class Alarm {
       }
     }
     return timer != stored;
+  }
+
+  /** Sets the timer for this time, if it does not ring before; for the state, the time that it is set for. */
+  long set(long time) {
+    at(time);
+    set();
+    return timer;
   }
 
   void clear() {

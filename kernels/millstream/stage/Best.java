@@ -15,18 +15,15 @@ final class Best extends Operator {
 
   private final StructType rowType;
   private final RowOrder order;
-  /** When a group is closed; NULL: never. */
-  private final GroupEnd end;
+  private final GroupState group;
 
-  private transient StatefulProcessorHandle handle;
-  private transient Value state;
   private transient UnsafeProjection own;
 
   Best(OperatorSpec spec) {
     super(spec.name(), spec.upserts());
     this.rowType = spec.input(0);
     this.order = new RowOrder(rowType, spec.json().get("order"), spec.json().get("fields").asInt());
-    this.end = GroupEnd.of(spec);
+    this.group = GroupState.of(spec, "after_ms");
   }
 
   @Override
@@ -36,19 +33,13 @@ final class Best extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
-    this.handle = handle;
-    StructType type = new StructType().add("row", rowType, false);
-    state = Value.of(handle, name + "_best", type);
+    group.open(handle, name + "_best", new StructType().add("row", rowType, false));
   }
 
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
-    InternalRow saved = state.get();
+    InternalRow saved = group.load(key, ended);
     InternalRow before = saved == null ? null : saved.getStruct(0, rowType.length());
-    boolean ends = end != null && end.by(ended, key);
-    if (saved == null && end != null && !ends) {
-      end.setTimer(key, handle);
-    }
     InternalRow best = before;
     while (changes.next()) {
       InternalRow row = changes.payload();
@@ -59,16 +50,14 @@ final class Best extends Operator {
     if (best == before) {
       return Collections.emptyIterator();
     }
-    if (!ends) {
-      state.update(new GenericInternalRow(new Object[] {best}));
-    }
+    group.save(new GenericInternalRow(new Object[] {best}));
     return replaced(before, best).iterator();
   }
 
   /** The group is closed: no row of it will come. */
   @Override
   Iterator<Change> expired(InternalRow key, long at) {
-    state.clear();
+    group.clear();
     return Collections.emptyIterator();
   }
 

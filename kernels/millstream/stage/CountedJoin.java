@@ -223,7 +223,7 @@ final class CountedJoin extends Operator {
         round = new JoinRound(CountedJoin.this, deltas, out);
       } else if (alarm.due(ended)) {
         watermark = ended;
-        alarm.ring();
+        alarm.ring(ended);
         endings = new Endings();
       } else {
         save();
@@ -260,7 +260,7 @@ final class CountedJoin extends Operator {
       return Collections.emptyIterator();
     }
     load(saved);
-    alarm.ring();
+    alarm.ring(at);
     return new Endings();
   }
 

@@ -8,7 +8,6 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
-import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -25,33 +24,18 @@ import org.apache.spark.sql.types.StructType;
  * </pre>
  *
  * <p>In a run, each row follows another closely: whatever comes between its start and its last row, or shortly before, is dropped.
- * Payload: the row's fields, then its time in microseconds. The clock's times are in milliseconds.
  */
-final class DedupLast extends Operator {
+final class DedupLast extends Dedup {
   private static final long serialVersionUID = 1L;
-  private static final long NONE = Long.MAX_VALUE;
 
-  private final StructType rowType;
-  private final RowOrder order;
-  private final long within;
-  private final long lateness;
-  private final int time;
-  private transient StatefulProcessorHandle handle;
-  private transient Value state;
   /** In the order of time, further apart than {@link #within}. */
   private transient List<Run> runs;
-
-  private transient long timer;
 
   private record Run(long start, InternalRow last) {}
 
   private DedupLast(OperatorSpec spec) {
-    super(spec.name(), spec.upserts());
-    this.rowType = spec.input(0);
-    this.time = spec.json().get("fields").asInt();
-    this.order = new RowOrder(rowType, spec.json().get("order"), time);
-    this.within = spec.json().get("within_ms").asLong() * 1000;
-    this.lateness = spec.json().get("late_ms").asLong();
+    // A row that is just so much later than another is not late before that one goes out.
+    super(spec, 1);
   }
 
   static DedupLast of(OperatorSpec spec) {
@@ -59,34 +43,22 @@ final class DedupLast extends Operator {
   }
 
   @Override
-  StructType outputType() {
-    return rowType;
-  }
-
-  @Override
   void open(StatefulProcessorHandle handle) {
-    this.handle = handle;
     StructType run = new StructType().add("start", DataTypes.LongType, false).add("last", rowType, false);
-    StructType type =
-        new StructType()
-            .add("timer", DataTypes.LongType, false)
-            .add("runs", DataTypes.createArrayType(run, false), false);
-    state = Value.of(handle, name + "_runs", type);
+    open(handle, "runs", run);
   }
 
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
-    load();
+    loadRuns();
     while (changes.next()) {
       InternalRow row = changes.payload();
-      if (row.isNullAt(time) || watermark >= decided(row)) {
-        late(changes.weight());
-      } else {
+      if (inTime(row, changes.weight())) {
         runs.add(new Run(at(row), row.copy()));
       }
     }
     join();
-    save();
+    saveRuns();
     return Collections.emptyIterator();
   }
 
@@ -108,55 +80,37 @@ final class DedupLast extends Operator {
 
   /** Time has gone on so far that nothing can follow some rows any more. */
   @Override
-  Iterator<Change> expired(InternalRow key, long now) {
-    load();
-    if (now >= timer) {
-      timer = NONE;
-    }
+  Iterator<Change> expired(InternalRow key, long at) {
+    loadRuns();
+    alarm.ring(at);
     List<Change> out = new ArrayList<>();
-    while (!runs.isEmpty() && watermark >= decided(runs.get(0).last)) {
+    while (!runs.isEmpty() && watermark >= leaves(runs.get(0))) {
       out.add(new Change(runs.remove(0).last, 1));
     }
-    save();
+    saveRuns();
     return out.iterator();
   }
 
-  private long at(InternalRow row) {
-    return row.getLong(time);
+  /** The watermark at which the last row of a run goes out. */
+  private long leaves(Run run) {
+    return decided(at(run.last));
   }
 
-  /** When a row goes out, by the clock: one that is just so much later is not late before. */
-  private long decided(InternalRow row) {
-    return Math.floorDiv(at(row), 1000L) + lateness + 1;
-  }
-
-  private void load() {
+  private void loadRuns() {
     runs = new ArrayList<>();
-    timer = NONE;
-    InternalRow saved = state.get();
-    if (saved == null) {
-      return;
-    }
-    timer = saved.getLong(0);
-    ArrayData entries = saved.getArray(1);
-    for (int i = 0; i < entries.numElements(); i++) {
+    ArrayData entries = load();
+    for (int i = 0; entries != null && i < entries.numElements(); i++) {
       InternalRow entry = entries.getStruct(i, 2);
       runs.add(new Run(entry.getLong(0), entry.getStruct(1, rowType.length()).copy()));
     }
   }
 
-  /** One timer per key is enough: it is set for the first row to go out, and again when it goes off. */
-  private void save() {
+  private void saveRuns() {
     if (runs.isEmpty()) {
-      state.clear();
-      return;
+      clear();
+    } else {
+      Object[] entries = runs.stream().map(run -> new GenericInternalRow(new Object[] {run.start, run.last})).toArray();
+      save(entries, leaves(runs.get(0)));
     }
-    long next = decided(runs.get(0).last);
-    if (next < timer) {
-      handle.registerTimer(next);
-      timer = next;
-    }
-    Object[] entries = runs.stream().map(run -> new GenericInternalRow(new Object[] {run.start, run.last})).toArray();
-    state.update(new GenericInternalRow(new Object[] {timer, new GenericArrayData(entries)}));
   }
 }

@@ -35,7 +35,6 @@ import org.apache.spark.sql.types.StructType;
  */
 final class Hopping extends Operator {
   private static final long serialVersionUID = 1L;
-  private static final long NONE = Long.MAX_VALUE;
 
   private final StructField[] keys;
   private final int[] keySlots;
@@ -46,12 +45,11 @@ final class Hopping extends Operator {
   private final boolean last;
   private final int pane;
   private final StructType figuresType;
-  private transient StatefulProcessorHandle handle;
   private transient Value state;
+  private transient Alarm alarm;
   /** By their start. */
   private transient TreeMap<Long, KeptFigures> panes;
 
-  private transient long timer;
   /** Windows that ended up to then, by the clock, are closed: they take no rows, and have been sent. */
   private transient long closed;
 
@@ -80,14 +78,13 @@ final class Hopping extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
-    this.handle = handle;
     StructType one = new StructType().add("start", DataTypes.LongType, false).add("figures", figuresType, false);
     StructType type =
-        new StructType()
-            .add("timer", DataTypes.LongType, false)
+        Alarm.TYPE
             .add("closed", DataTypes.LongType, false)
             .add("panes", DataTypes.createArrayType(one, false), false);
     state = Value.of(handle, name + "_panes", type);
+    alarm = new Alarm(handle);
     panes = new TreeMap<>();
   }
 
@@ -154,9 +151,7 @@ final class Hopping extends Operator {
   @Override
   Iterator<Change> expired(InternalRow key, long at) {
     load();
-    if (at >= timer) {
-      timer = NONE;
-    }
+    alarm.ring(at);
     List<Change> out = close(key);
     save();
     return out.iterator();
@@ -194,13 +189,12 @@ final class Hopping extends Operator {
 
   private void load() {
     panes.clear();
-    timer = NONE;
     closed = Long.MIN_VALUE;
     InternalRow saved = state.get();
+    alarm.load(saved);
     if (saved == null) {
       return;
     }
-    timer = saved.getLong(0);
     closed = saved.getLong(1);
     ArrayData entries = saved.getArray(2);
     for (int i = 0; i < entries.numElements(); i++) {
@@ -209,23 +203,18 @@ final class Hopping extends Operator {
     }
   }
 
-  /** One timer per key is enough: it is set for the next end that matters, and again when it goes off. */
   private void save() {
     if (panes.isEmpty()) {
       state.clear();
       return;
     }
     long next = closes(last ? firstOpen(panes.firstKey()) : panes.firstKey());
-    if (next < timer) {
-      handle.registerTimer(next);
-      timer = next;
-    }
     Object[] entries = new Object[panes.size()];
     int i = 0;
     for (Map.Entry<Long, KeptFigures> entry : panes.entrySet()) {
       entries[i++] = new GenericInternalRow(new Object[] {entry.getKey(), entry.getValue().saved()});
     }
-    state.update(new GenericInternalRow(new Object[] {timer, closed, new GenericArrayData(entries)}));
+    state.update(new GenericInternalRow(new Object[] {alarm.set(next), closed, new GenericArrayData(entries)}));
   }
 
   /** What a window gives; NULL if it has no rows. */

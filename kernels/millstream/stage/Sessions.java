@@ -29,7 +29,6 @@ import org.apache.spark.sql.types.StructType;
  */
 final class Sessions extends Operator {
   private static final long serialVersionUID = 1L;
-  private static final long NONE = Long.MAX_VALUE;
 
   private final StructField[] keys;
   private final int[] keySlots;
@@ -39,12 +38,10 @@ final class Sessions extends Operator {
   private final boolean last;
   private final int time;
   private final StructType figuresType;
-  private transient StatefulProcessorHandle handle;
   private transient Value state;
+  private transient Alarm alarm;
   /** By their start. */
   private transient TreeMap<Long, Session> sessions;
-
-  private transient long timer;
 
   Sessions(OperatorSpec spec, Accumulator[] accumulators) {
     super(spec.name(), spec.upserts());
@@ -86,17 +83,14 @@ final class Sessions extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
-    this.handle = handle;
     StructType session =
         new StructType()
             .add("start", DataTypes.LongType, false)
             .add("last", DataTypes.LongType, false)
             .add("figures", figuresType, false);
-    StructType type =
-        new StructType()
-            .add("timer", DataTypes.LongType, false)
-            .add("sessions", DataTypes.createArrayType(session, false), false);
+    StructType type = Alarm.TYPE.add("sessions", DataTypes.createArrayType(session, false), false);
     state = Value.of(handle, name + "_sessions", type);
+    alarm = new Alarm(handle);
     sessions = new TreeMap<>();
   }
 
@@ -178,9 +172,7 @@ final class Sessions extends Operator {
   @Override
   Iterator<Change> expired(InternalRow key, long at) {
     load();
-    if (at >= timer) {
-      timer = NONE;
-    }
+    alarm.ring(at);
     List<Change> out = new ArrayList<>();
     Iterator<Session> each = sessions.values().iterator();
     while (each.hasNext()) {
@@ -205,12 +197,11 @@ final class Sessions extends Operator {
 
   private void load() {
     sessions.clear();
-    timer = NONE;
     InternalRow saved = state.get();
+    alarm.load(saved);
     if (saved == null) {
       return;
     }
-    timer = saved.getLong(0);
     ArrayData entries = saved.getArray(1);
     for (int i = 0; i < entries.numElements(); i++) {
       InternalRow entry = entries.getStruct(i, 3);
@@ -219,24 +210,19 @@ final class Sessions extends Operator {
     }
   }
 
-  /** One timer per key is enough: it is set for the first session to end, and again when it goes off. */
   private void save() {
     if (sessions.isEmpty()) {
       state.clear();
       return;
     }
-    long next = NONE;
+    long next = Lifetime.NEVER;
     Object[] entries = new Object[sessions.size()];
     int i = 0;
     for (Session session : sessions.values()) {
       next = Math.min(next, closes(session.last));
       entries[i++] = new GenericInternalRow(new Object[] {session.start, session.last, session.figures.saved()});
     }
-    if (next < timer) {
-      handle.registerTimer(next);
-      timer = next;
-    }
-    state.update(new GenericInternalRow(new Object[] {timer, new GenericArrayData(entries)}));
+    state.update(new GenericInternalRow(new Object[] {alarm.set(next), new GenericArrayData(entries)}));
   }
 
   private Object[] result(InternalRow key, Session session) {

@@ -24,7 +24,7 @@ final class StageSpec {
           entry("as_of", AsOf::of),
           entry("collapse", Collapse::of),
           entry("counted_join", CountedJoin::of),
-          entry("dedup", Dedup::of),
+          entry("dedup", DedupFirst::of),
           entry("dedup_last", DedupLast::of),
           entry("expire", Expire::of),
           entry("enrich", Enrich::of),

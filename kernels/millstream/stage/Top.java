@@ -36,13 +36,10 @@ final class Top extends Operator {
   private final int wanted;
   private final boolean ranked;
   private final boolean appendOnly;
-  /** When a group is closed; NULL: never. */
-  private final GroupEnd end;
+  private final GroupState group;
   /** More rows than this do not stay in the head. */
   private final int room;
 
-  private transient StatefulProcessorHandle handle;
-  private transient Value state;
   private transient MapState<InternalRow, InternalRow> all;
   private transient UnsafeProjection own;
   private transient TreeMap<InternalRow, Long> head;
@@ -58,7 +55,7 @@ final class Top extends Operator {
     this.wanted = spec.json().get("count").asInt();
     this.ranked = spec.flag("ranked");
     this.appendOnly = spec.flag("append_only");
-    this.end = GroupEnd.of(spec);
+    this.group = GroupState.of(spec, "after_ms");
     this.room = 2 * wanted + 16;
   }
 
@@ -74,13 +71,12 @@ final class Top extends Operator {
 
   @Override
   void open(StatefulProcessorHandle handle) {
-    this.handle = handle;
     StructType entry = Bag.weightType().add("row", rowType, false);
     StructType type =
         new StructType()
             .add("complete", DataTypes.BooleanType, false)
             .add("head", DataTypes.createArrayType(entry, false), false);
-    state = Value.of(handle, name + "_head", type);
+    group.open(handle, name + "_head", type);
     if (!appendOnly) {
       all = Bag.spill(handle, name + "_rows", rowType);
       own = UnsafeProjection.create(rowType);
@@ -90,16 +86,14 @@ final class Top extends Operator {
   /** The group is closed: no row of it will come or go. */
   @Override
   Iterator<Change> expired(InternalRow key, long at) {
-    InternalRow saved = state.get();
+    InternalRow saved = group.load();
     complete = saved == null || saved.getBoolean(0);
-    drop(saved);
+    drop();
     return Collections.emptyIterator();
   }
 
-  private void drop(InternalRow saved) {
-    if (saved != null) {
-      state.clear();
-    }
+  private void drop() {
+    group.save(null);
     if (!complete) {
       all.clear();
     }
@@ -107,12 +101,7 @@ final class Top extends Operator {
 
   @Override
   Iterator<Change> process(InternalRow key, Changes changes) {
-    InternalRow saved = state.get();
-    boolean ends = end != null && end.by(ended, key);
-    if (saved == null && end != null && !ends) {
-      end.setTimer(key, handle);
-    }
-    load(saved);
+    load(group.load(key, ended));
     List<InternalRow> before = first();
     if (appendOnly) {
       while (changes.next()) {
@@ -124,8 +113,8 @@ final class Top extends Operator {
     List<InternalRow> after = first();
     List<Change> out = ranked || wanted == 1 ? placeByPlace(before, after) : difference(before, after);
     // Of a stream nothing but the first rows is kept: if those are the same, so is the state.
-    if (ends) {
-      drop(saved);
+    if (group.ends()) {
+      drop();
     } else if (!appendOnly || !out.isEmpty()) {
       save();
     }
@@ -162,12 +151,12 @@ final class Top extends Operator {
 
   private void save() {
     if (head.isEmpty()) {
-      state.clear();
+      group.save(null);
       return;
     }
     List<Object> entries = new ArrayList<>();
     head.forEach((row, count) -> entries.add(new GenericInternalRow(new Object[] {count, row})));
-    state.update(new GenericInternalRow(new Object[] {complete, new GenericArrayData(entries.toArray())}));
+    group.save(new GenericInternalRow(new Object[] {complete, new GenericArrayData(entries.toArray())}));
   }
 
   /** The rows that are wanted. */

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import sys
@@ -30,8 +29,6 @@ def demo(length: str | None, rate: float, every: str, path: Path | None) -> None
     bound = None if length is None else milliseconds(length) / 1000
     folder = chosen(path) if path else Path(tempfile.mkdtemp(prefix="millstream-demo-"))
     os.environ.setdefault("MILLSTREAM_LOG", str(folder / "spark.log"))
-    # The demo keeps all likes, and ends: that its join is without bounds is nothing to warn of.
-    logging.getLogger("millstream").setLevel(logging.ERROR)
     try:
         equal = show(Plan(folder, rate, milliseconds(every), bound))
     except KeyboardInterrupt:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from millstream.plan.errors import Step
-from millstream.plan.expressions import Expr, render
+from millstream.plan.expressions import Expr, parse, render
 
 FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "count",
@@ -38,6 +39,17 @@ SUPPORTED = (
 )
 DISTINCT = ("count", "sum", "avg", "listagg")
 """Those that are something else of distinct values; min and max are not."""
+TAKEN = {
+    "array_agg": (1, "array_agg(x)"),
+    "collect_list": (1, "collect_list(x)"),
+    "count_if": (1, "count_if(x > 0)"),
+    "listagg": (2, "listagg(x, ', ')"),
+    "max_by": (2, "max_by(x, at)"),
+    "min_by": (2, "min_by(x, at)"),
+    "percentile": (2, "percentile(x, 0.9)"),
+    "string_agg": (2, "string_agg(x, ', ')"),
+}
+"""How many arguments are taken by those of which the parser silently leaves more out; and an example."""
 UNORDERED = (exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue)
 """They take the first row that comes, and that is another one in every run."""
 
@@ -131,6 +143,20 @@ def said(node: exp.Expr, step: Step) -> Expr | None:
         example = "percentile(x, 0.9)" if number else "listagg(x, ', ')"
         raise step.error("MS-AGG-002", f"uses {shown(node)}, without {what}.", hint=f"for example {example}")
     return Expr(render(found))
+
+
+def refuse_more(sql: str, step: Step) -> None:
+    """The frequency of a percentile, and the like. The parser leaves such arguments out, but not those of a function
+    that it does not know: so they are counted under another name."""
+    unknown = re.sub(rf"\b({'|'.join(TAKEN)})\s*\(", r"_\1(", sql, flags=re.IGNORECASE)
+    for node in parse(unknown, step).find_all(exp.Anonymous):
+        name = node.name.removeprefix("_").lower()
+        most, example = TAKEN.get(name, (len(node.expressions), ""))
+        if len(node.expressions) > most:
+            said = f"{name.upper()}({', '.join(shown(part) for part in node.expressions)})"
+            raise step.error(
+                "MS-AGG-002", f"gives {name} {len(node.expressions)} arguments: {said}.", hint=f"for example {example}"
+            )
 
 
 def refuse_order(tree: exp.Expr, step: Step) -> None:

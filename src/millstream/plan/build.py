@@ -292,8 +292,9 @@ def aggregate(
     if not named:
         raise step.error("MS-AGG-004", "computes nothing.", hint='for example agg(n="count(*)")')
     trees = {name: parse(sql, step) for name, sql in named.items()}
-    for tree in trees.values():
+    for name, tree in trees.items():
         aggregates.refuse_order(tree, step)
+        aggregates.refuse_more(named[name], step)
     bound = {name: bind(tree, input.columns, step) for name, tree in trees.items()}
     figures, results = aggregates.split(bound, keys, step)
     distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items() if name != HAVING)], step)

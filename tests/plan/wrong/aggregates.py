@@ -31,6 +31,16 @@ def a_percentile_beyond_all(job, orders):
 
 
 @wrong
+def a_percentile_with_a_frequency(job, orders):
+    orders(job).group_by("customer").agg(n="1 + percentile(price, 0.9, id) FILTER (WHERE price > 0)")
+
+
+@wrong
+def the_last_few_by_time(job, orders):
+    orders(job).group_by("customer").agg(n="max_by(price, at, 3)")
+
+
+@wrong
 def a_list_with_nothing_between(job, orders):
     orders(job).group_by("customer").agg(n="listagg(id)")
 
