@@ -124,6 +124,7 @@ def test_a_short_demo(cli, tmp_path: Path) -> None:
     assert int(verdict[2]) == journal.describe(path, "matches").records > 0
     assert lines[0] == "Spark is starting …"
     assert any("read" not in row and "likes (" in row for row in lines)
+    assert "state 0 rows" not in done.stdout, "rows that are not counted are not told of"
 
 
 @pytest.mark.slow

@@ -27,13 +27,13 @@ class Progress:
     """The source that is furthest behind in time, of those that are not idle."""
 
     @classmethod
-    def read(cls, report: dict[str, Any], held_back_by: str | None = None) -> Progress:
+    def read(cls, report: dict[str, Any], counts_rows: bool, held_back_by: str | None) -> Progress:
         operators = report.get("stateOperators") or []
         return cls(
             epoch=int(report["batchId"]),
             rows_in=int(report.get("numInputRows") or 0),
             rows_per_second=float(report.get("processedRowsPerSecond") or 0.0),
-            state_rows=state_rows(operators),
+            state_rows=sum(int(part.get("numRowsTotal") or 0) for part in operators) if counts_rows else None,
             state_bytes=sum(state_bytes(part) for part in operators),
             duration_ms=int((report.get("durationMs") or {}).get("triggerExecution") or 0),
             offsets=tuple(str(source.get("endOffset")) for source in report.get("sources") or []),
@@ -44,12 +44,6 @@ class Progress:
 
 def moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
-
-
-def state_rows(operators: list[dict[str, Any]]) -> int | None:
-    """Spark says -1 of each store whose rows it does not count."""
-    counts = [int(part.get("numRowsTotal") or 0) for part in operators]
-    return None if any(count < 0 for count in counts) else sum(counts)
 
 
 def state_bytes(operator: dict[str, Any]) -> int:

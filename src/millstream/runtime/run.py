@@ -144,7 +144,7 @@ class Run:
         if self._query is None or report is None:
             return None
         read = report if isinstance(report, dict) else json.loads(report.json)
-        return Progress.read(read, self._query.held_back_by())
+        return Progress.read(read, self._query.counts_rows, self._query.held_back_by())
 
     def skipped(self) -> dict[str, int]:
         """For each source that skips records it cannot read, and each step that skips rows on which its Python code

@@ -17,6 +17,7 @@ from millstream.planner.stages import JobPlan
 from millstream.spark.lower.call import SKIPPED
 from millstream.spark.lower.job import Lowered
 from millstream.spark.lower.sink import columns
+from millstream.spark.session import ROWS_ARE_COUNTED
 
 FILES = "spark.sql.streaming.checkpointFileManagerClass"
 
@@ -50,6 +51,8 @@ class Query:
         self._spark = spark
         self._opened = opened
         self._watched: list[tuple[Source, Any]] = []
+        self.counts_rows = spark.conf.get(ROWS_ARE_COUNTED) == "true"
+        """Of state. If Spark does not, it says 0 or -1."""
 
     def stop(self) -> None:
         self.query.stop()

@@ -30,9 +30,11 @@ REQUIRED = {
 }
 """What every query of ours runs with, whoever made the session: set on the run's own session."""
 
+ROWS_ARE_COUNTED = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
+
 CHOSEN = {
     # To count a store's rows, Spark reads each one before it writes it: a good part of what state costs.
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    ROWS_ARE_COUNTED: "false",
 }
 """What our queries run with unless the session says otherwise."""
 
