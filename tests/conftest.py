@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
+
+import class_archive
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,6 +24,13 @@ LONGEST = (
     "postgres/test_postgres_kill.py",
 )
 """Files of minutes. A worker takes one whole: begun last, it would leave the other without work."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before there are workers, which have what is in the environment."""
+    if "SPARK_SUBMIT_OPTS" not in os.environ:
+        many = bool(config.getoption("numprocesses", None))
+        os.environ["SPARK_SUBMIT_OPTS"] = class_archive.options(make=many)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
