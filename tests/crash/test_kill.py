@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 class Generator:
-    """Likes that flow until they are stopped, each with its number."""
+    """Likes that flow until they are stopped, each with its number; among so many users that matches stay few."""
 
     def __init__(self, path: Path, seed: int) -> None:
         self.likes: list[tuple[str, str, int]] = []
@@ -46,12 +46,13 @@ class Generator:
 
     def _run(self) -> None:
         for n in itertools.count():
-            one, other = self._random.sample(range(40), 2)
+            one, other = self._random.sample(range(100), 2)
             self.likes.append((f"u{one}", f"u{other}", n))
             self._producer.send({"liker": f"u{one}", "liked": f"u{other}", "n": n}, key=f"u{one}")
             if n % 5 == 4:
                 self._producer.flush()
-                if self._stop.wait(0.1):
+                # No more of them than a killed job has worked off by the end.
+                if self._stop.wait(0.3):
                     return
 
 
