@@ -111,6 +111,7 @@ def finish(folder: Path, mode: str, likes: list[tuple[str, str, int]]) -> None:
         job.kill()
     matches, popular = found(folder / "journal")
     want_matches, want_popular = expected(likes)
+    assert want_matches, "the likes were too few to show anything"
     for sink in (matches, in_files(folder / "journal-files")):
         assert sink - want_matches == Counter(), "some are there that should not be, or twice"
         assert want_matches - sink == Counter(), "some are missing"
