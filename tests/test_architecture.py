@@ -118,7 +118,6 @@ for name in {names!r}:
     assert python(script) == ""
 
 
-@pytest.mark.skipif(not ARCHITECTURE.exists(), reason="not written yet")
 def test_architecture_names_what_is_there() -> None:
     text = ARCHITECTURE.read_text()
     named = {path for path in re.findall(r"`([\w./-]+)`", text) if "/" in path}
