@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import click
 
 from bench import basics
@@ -9,9 +11,24 @@ from bench.nexmark import run as nexmark
 from bench.nexmark.report import report
 
 
+class Once(logging.Filter):
+    """Lets each message through once: every job is built and run many times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        new = message not in self.seen
+        self.seen.add(message)
+        return new
+
+
 @click.group()
 def main() -> None:
     """Counts CPU seconds, not wall time: machines are noisy."""
+    logging.getLogger("millstream").addFilter(Once())
 
 
 @main.command("basics")

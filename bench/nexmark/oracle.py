@@ -126,6 +126,8 @@ class Verdict:
     def __str__(self) -> str:
         if self.right:
             return f"{self.expected:,} rows"
+        if not self.expected + self.extra:
+            return "no result from so few events: --judged N takes more"
         return f"{self.missing:,} of {self.expected:,} rows missing, {self.extra:,} too many: {self.example}"
 
 
