@@ -93,7 +93,7 @@ final class AsOf extends Operator {
             .add("floor", DataTypes.LongType, false)
             .add("versions", Timeline.type(versionType), false)
             .add("waiting", Timeline.type(waitingType), false);
-    state = Value.of(handle, name + "_key", type);
+    state = new Value(handle, name + "_key", type);
     versions = new Timeline(versionType, Timeline.spill(handle, name + "_versions", versionType));
     waiting = new Timeline(waitingType, Timeline.spill(handle, name + "_waiting", waitingType));
   }

@@ -39,7 +39,7 @@ final class Collapse extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     StructType type = new StructType().add("rows", Bag.type(rowType), false).add("sent", rowType, true);
-    state = Value.of(handle, name + "_rows", type);
+    state = new Value(handle, name + "_rows", type);
     rows = new Bag(this, rowType, Bag.spill(handle, name + "_more", rowType));
   }
 

@@ -94,7 +94,7 @@ final class CountedJoin extends Operator {
             .add("l", Bag.type(types[0], counted(0)), false)
             .add("r", Bag.type(types[1], counted(1)), false);
     both = ends() ? both.add("alarm", Alarm.TYPE, false) : both;
-    state = Value.of(handle, name + "_sides", both);
+    state = new Value(handle, name + "_sides", both);
     sides = new Bag[] {bag(handle, 0, "_left"), bag(handle, 1, "_right")};
     alarm = new Alarm(handle);
     forms = new UnsafeProjection[] {UnsafeProjection.create(types[0]), UnsafeProjection.create(types[1])};

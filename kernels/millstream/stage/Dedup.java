@@ -49,7 +49,7 @@ abstract class Dedup extends Operator {
   /** The state is a list of such entries. */
   final void open(StatefulProcessorHandle handle, String entries, DataType entry) {
     StructType type = Alarm.TYPE.add(entries, DataTypes.createArrayType(entry, false), false);
-    state = Value.of(handle, name + "_" + entries, type);
+    state = new Value(handle, name + "_" + entries, type);
     alarm = new Alarm(handle);
   }
 

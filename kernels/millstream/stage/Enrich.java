@@ -71,7 +71,7 @@ final class Enrich extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     StructType type = new StructType().add("rows", Bag.type(tableType), false);
-    state = Value.of(handle, name + "_table", type);
+    state = new Value(handle, name + "_table", type);
     table = new Bag(this, tableType, Bag.spill(handle, name + "_more", tableType));
   }
 

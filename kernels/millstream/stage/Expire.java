@@ -41,7 +41,7 @@ final class Expire extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     this.handle = handle;
-    state = Value.of(handle, name + "_rows", Bag.type(type));
+    state = new Value(handle, name + "_rows", Bag.type(type));
     rows = new Bag(this, type, Bag.spill(handle, name + "_more", type));
   }
 

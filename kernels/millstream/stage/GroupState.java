@@ -39,7 +39,7 @@ final class GroupState implements Serializable {
 
   void open(StatefulProcessorHandle handle, String name, StructType type) {
     this.handle = handle;
-    state = Value.of(handle, name, type);
+    state = new Value(handle, name, type);
   }
 
   /** What is kept of the group whose rows come; NULL: nothing. A new one gets its timer. */

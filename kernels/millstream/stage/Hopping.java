@@ -83,7 +83,7 @@ final class Hopping extends Operator {
         Alarm.TYPE
             .add("closed", DataTypes.LongType, false)
             .add("panes", DataTypes.createArrayType(one, false), false);
-    state = Value.of(handle, name + "_panes", type);
+    state = new Value(handle, name + "_panes", type);
     alarm = new Alarm(handle);
     panes = new TreeMap<>();
   }

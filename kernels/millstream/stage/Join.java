@@ -56,7 +56,7 @@ final class Join extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     StructType both = new StructType().add("l", saved(0), false).add("r", saved(1), false);
-    state = Value.of(handle, name + "_sides", both);
+    state = new Value(handle, name + "_sides", both);
     sides = new Side[] {side(handle, name + "_left", 0), side(handle, name + "_right", 1)};
   }
 

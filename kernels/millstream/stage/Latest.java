@@ -36,7 +36,7 @@ final class Latest extends Operator {
   @Override
   void open(StatefulProcessorHandle handle) {
     StructType state = new StructType().add("row", rowType, false);
-    current = Value.of(handle, name + "_row", state);
+    current = new Value(handle, name + "_row", state);
   }
 
   @Override

@@ -70,7 +70,7 @@ final class ProcessState implements Serializable {
   }
 
   void open(StatefulProcessorHandle handle, String name) {
-    valueState = Value.of(handle, name + "_row", values);
+    valueState = new Value(handle, name + "_row", values);
     listStates = new ArrayList<>();
     for (int i = 0; i < lists.length; i++) {
       listStates.add(

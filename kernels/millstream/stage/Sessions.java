@@ -89,7 +89,7 @@ final class Sessions extends Operator {
             .add("last", DataTypes.LongType, false)
             .add("figures", figuresType, false);
     StructType type = Alarm.TYPE.add("sessions", DataTypes.createArrayType(session, false), false);
-    state = Value.of(handle, name + "_sessions", type);
+    state = new Value(handle, name + "_sessions", type);
     alarm = new Alarm(handle);
     sessions = new TreeMap<>();
   }

@@ -21,21 +21,13 @@ final class Value {
   private final String name;
   private boolean missed;
 
-  private Value(
-      ValueState<InternalRow> state, StateStore store, StateTypesEncoder<InternalRow> encoder, String name) {
-    this.state = state;
-    this.store = store;
-    this.encoder = encoder;
-    this.name = name;
-  }
-
-  static Value of(StatefulProcessorHandle handle, String name, StructType type) {
+  Value(StatefulProcessorHandle handle, String name, StructType type) {
     InternalRowEncoder rows = new InternalRowEncoder(type);
-    ValueState<InternalRow> state = handle.getValueState(name, rows, TTLConfig.NONE());
     Opened opened = Opened.of(handle);
-    return opened == null
-        ? new Value(state, null, null, name)
-        : new Value(state, opened.store(), new StateTypesEncoder<>(opened.keys(), rows, name, false), name);
+    this.state = handle.getValueState(name, rows, TTLConfig.NONE());
+    this.store = opened == null ? null : opened.store();
+    this.encoder = opened == null ? null : new StateTypesEncoder<>(opened.keys(), rows, name, false);
+    this.name = name;
   }
 
   /** NULL: there is none. */
