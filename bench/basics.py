@@ -25,6 +25,7 @@ import millstream as ms
 from bench.measure import Cost, measured
 from millstream import journal
 from millstream.spark import session
+from millstream.spark.slots import Need
 
 EPOCHS = 5
 PARALLELISM = 2
@@ -66,7 +67,7 @@ class Bench:
         return rows.groupBy("e.id").agg(expr("max_by(e, offset)").alias("e")).select("e.*")
 
     def own(self) -> SparkSession:
-        own = session.use(self.spark, 2, PARALLELISM, False)
+        own = session.use(self.spark, Need(2), PARALLELISM)
         own.conf.set("spark.sql.optimizer.serializer.nestedSchemaPruning.enabled", "true")
         return own
 

@@ -24,7 +24,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 from rich.console import Console
 from rich.table import Table
-from servers.kafka import Kafka, running
 
 import millstream as ms
 from bench.kafka_flink import cluster, counted
@@ -34,6 +33,8 @@ from millstream import kafka
 from millstream.plan.connectors import Jars
 from millstream.spark import session
 from millstream.spark.lower.job import lower_streaming
+from millstream.spark.slots import Need
+from servers.kafka import Kafka, running
 
 EPOCHS = 5
 PARALLELISM = 2
@@ -59,7 +60,7 @@ class Bench:
         self.folder = folder
         self.events = events
         self.admin = AdminClient({"bootstrap.servers": broker.servers})
-        self.spark = session.make(2, PARALLELISM, {}, (Jars("kafka"),))
+        self.spark = session.make(2, PARALLELISM, {}, (Jars(kafka.JARS),))
         self._runs = itertools.count()
         self.expected: dict[int, tuple[int, int]] = {}
         """Key -> how many events, and the last one's id."""
@@ -90,14 +91,14 @@ class Bench:
     def at_least_once(self) -> Spent:
         """The same rows, by Spark's own sink."""
         checkpoint, topic = self.fresh()
-        own = session.use(self.spark, 2, PARALLELISM, False)
+        own = session.use(self.spark, Need(2), PARALLELISM)
         own.conf.set("spark.sql.streaming.checkpointFileManagerClass", "millstream.checkpoint.LocalCheckpoints")
         rows = lower_streaming(self.job(checkpoint, topic).plan(), own, combine=True).frame.selectExpr("key", "value")
         return self.spent(lambda: self.measured(lambda: self.write(rows, checkpoint, topic)), topic)
 
     def by_pyspark(self) -> Spent:
         checkpoint, topic = self.fresh()
-        own = session.use(self.spark, 2, PARALLELISM, False)
+        own = session.use(self.spark, Need(2), PARALLELISM)
         reader = own.readStream.format("kafka").option("kafka.bootstrap.servers", self.broker.servers)
         reader = reader.option("subscribe", "events").option("startingOffsets", "earliest")
         reader = reader.option("maxOffsetsPerTrigger", str(max(1, self.events // EPOCHS)))
@@ -117,7 +118,7 @@ class Bench:
         writer = writer.option("topic", topic).option("checkpointLocation", checkpoint).outputMode("update")
         writer.trigger(availableNow=True).start().awaitTermination()
 
-    def measured(self, work: Callable[[], None]) -> Cost:
+    def measured(self, work: Callable[[], object]) -> Cost:
         """Of this process and what it started; Flink, which rests meanwhile, adds next to nothing."""
         return measured(work, without=self.broker.server.process.pid)
 

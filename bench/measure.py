@@ -17,7 +17,7 @@ class Cost:
     wall: float
 
 
-def measured(work: Callable[[], None], of: int | None = None, without: int | None = None) -> Cost:
+def measured(work: Callable[[], object], of: int | None = None, without: int | None = None) -> Cost:
     """What the work costs this process, or another; children included, except one."""
     cpu, wall = cpu_seconds(of, without), time.monotonic()
     work()

@@ -45,12 +45,12 @@ class Count(ms.Process):
         yield key, n, total
 
 
-class CountRows(StatefulProcessor):  # type: ignore[misc]
+class CountRows(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.kept = handle.getValueState("kept", "n BIGINT, total DOUBLE")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        n, total = self.kept.get() if self.kept.exists() else (0, 0.0)
+        n, total = self.kept.get() or (0, 0.0)
         for row in rows:
             n, total = n + 1, total + row.v
             yield Row(k=key[0], n=n, total=total)
@@ -64,7 +64,7 @@ class CountPandas(CountRows):
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:
         import pandas
 
-        n, total = self.kept.get() if self.kept.exists() else (0, 0.0)
+        n, total = self.kept.get() or (0, 0.0)
         for frame in rows:
             totals = frame["v"].cumsum() + total
             yield pandas.DataFrame({"k": key[0], "n": range(n + 1, n + 1 + len(frame)), "total": totals})
@@ -82,14 +82,14 @@ class Seen(ms.Process):
         yield key, row.text, n
 
 
-class SeenRows(StatefulProcessor):  # type: ignore[misc]
+class SeenRows(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.texts = handle.getMapState("texts", "text STRING", "n BIGINT")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         for row in rows:
             at = (row.text,)
-            n = self.texts.getValue(at)[0] + 1 if self.texts.containsKey(at) else 1
+            n = (self.texts.getValue(at) or (0,))[0] + 1
             self.texts.updateValue(at, (n,))
             yield Row(k=key[0], text=row.text, n=n)
 

@@ -36,7 +36,7 @@ if __name__ == "__main__":
     def game(id: int, player: str, points: int) -> dict[str, object]:
         return {"id": id, "player": player, "points": points}
 
-    story = {
+    story: dict[str, list[dict[str, object] | Delete]] = {
         "four games": [game(1, "ann", 7), game(2, "bob", 5), game(3, "cyd", 9), game(4, "dan", 1)],
         "dan wins twice": [game(5, "dan", 5), game(6, "dan", 5)],
         "one of his games is taken back": [Delete(game(6, "dan", 5))],

@@ -30,7 +30,7 @@ groups.to(journal.sink("groups"))
 if __name__ == "__main__":
     from millstream.testing import Delete, run
 
-    story = {
+    story: dict[str, tuple[list[dict[str, object] | Delete], str]] = {
         "ann, who is new, searches for boots": ([], "boots"),
         "the database tells of ann": ([{"user": "ann", "age": 29}], "hats"),
         "ann has a birthday": ([{"user": "ann", "age": 30}], "maps"),

@@ -17,7 +17,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SOURCES = Path(__file__).parent / "millstream"
 KAFKA = SOURCES / "kafka"
 """Kernels that need Kafka's client, which pyspark does not bring: a jar of their own."""
-FETCH = Path(__file__).parents[1] / "src" / "millstream" / "spark" / "fetch.py"
+PACKAGE = Path(__file__).parents[1] / "src" / "millstream"
+FETCH = PACKAGE / "spark" / "fetch.py"
+PINS = PACKAGE / "connectors" / "kafka" / "jars.json"
 # A fixed time in the archive: the same sources give the same jar.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -36,7 +38,7 @@ def compile_kernels(jars: Path) -> None:
         raise SystemExit(
             "millstream: no Java compiler found. Install a JDK, version 17 or newer, and put `javac` on the PATH."
         )
-    everything = set(SOURCES.rglob("*.java"))
+    everything = set(sources())
     ours = {path for path in everything if KAFKA not in path.parents}
     services = Path(__file__).parent / "META-INF"
     with tempfile.TemporaryDirectory() as out, tempfile.TemporaryDirectory() as kafka_out:
@@ -44,6 +46,15 @@ def compile_kernels(jars: Path) -> None:
         pack([(Path(out), Path(out)), (services, services.parent)], jars / "millstream-kernels.jar")
         compile_java(javac, everything - ours, [out, kafka_clients(), spark_jars()], Path(kafka_out))
         pack([(Path(kafka_out), Path(kafka_out))], jars / "millstream-kafka.jar")
+
+
+def sources() -> list[Path]:
+    return sorted(SOURCES.rglob("*.java"))
+
+
+def class_path() -> str:
+    """What all of the kernels are compiled against."""
+    return os.pathsep.join([kafka_clients(), spark_jars()])
 
 
 def compile_java(javac: str, sources: set[Path], class_path: list[str], out: Path) -> None:
@@ -63,7 +74,8 @@ def kafka_clients() -> str:
     sys.modules[spec.name] = fetch
     spec.loader.exec_module(fetch)
     try:
-        return str(fetch.pinned([fetch.KAFKA_CLIENTS])[0])
+        pins = fetch.listed(PINS)
+        return str(fetch.pinned([pin for pin in pins if pin.name == "kafka-clients"])[0])
     except fetch.FetchFailed as error:
         raise SystemExit(f"millstream: Kafka's client, which kernels need, cannot be fetched: {error}") from error
 

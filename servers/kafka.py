@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from confluent_kafka.admin import AdminClient
 
-from millstream.spark.fetch import cache, java, resolve
+from millstream.spark.fetch import java
+from servers.jars import fetched
 from servers.process import Server, free_port
 
 VERSION = "4.3.1"
@@ -37,11 +38,11 @@ SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 class Kafka:
-    """A broker that answers at `servers`, and over TLS to a user with a password at `secure`."""
+    """A broker that answers at `servers`, by TLS at `port_tls`, and by TLS to a user with a password at `secure`."""
 
     def __init__(self, server: Server, ports: Ports, ca: Path, command: list[str]) -> None:
         self.server = server
-        self.port = ports.plain
+        self.port, self.port_tls = ports.plain, ports.tls
         self.servers = f"127.0.0.1:{ports.plain}"
         self.secure = f"127.0.0.1:{ports.secure}"
         self.ca = ca
@@ -58,22 +59,15 @@ class Kafka:
 
 def jars() -> Path:
     """The server's own jars, in a folder of the cache."""
-    folder = cache() / f"kafka-server-{VERSION}"
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(dir=folder.parent))
-        resolve(JARS, part, transitive=True)
-        try:
-            part.rename(folder)
-        except OSError:  # another was quicker
-            shutil.rmtree(part)
-    return folder
+    return fetched(f"kafka-server-{VERSION}", JARS)
 
 
-def start(folder: Path, options: tuple[str, ...] = QUICK, told: int | None = None) -> Kafka:
-    """`told`: the port by which clients are told to come, if something stands between them and the broker."""
-    ports = Ports(free_port(), free_port(), free_port())
-    node = Node(1, ports, f"1@127.0.0.1:{ports.controller}", told)
+def start(
+    folder: Path, options: tuple[str, ...] = QUICK, told: int | None = None, told_tls: int | None = None
+) -> Kafka:
+    """`told`, `told_tls`: the port that clients are told, if something stands between them and the broker."""
+    ports = free_ports()
+    node = Node(1, ports, f"1@127.0.0.1:{ports.controller}", told, told_tls)
     command = formatted(folder, node, cluster_id(), options)
     return Kafka(serve(command, folder, f"127.0.0.1:{ports.plain}"), ports, folder / "ca.pem", command)
 
@@ -101,17 +95,23 @@ def serve(command: list[str], folder: Path, address: str) -> Server:
 
 class Ports(NamedTuple):
     plain: int
+    tls: int
     secure: int
     controller: int
 
 
+def free_ports() -> Ports:
+    return Ports(free_port(), free_port(), free_port(), free_port())
+
+
 class Node(NamedTuple):
-    """A broker of a cluster. `voters`: all its controllers; `told`: as in `start`."""
+    """A broker of a cluster. `voters`: all its controllers; `told`, `told_tls`: as in `start`."""
 
     number: int
     ports: Ports
     voters: str
     told: int | None = None
+    told_tls: int | None = None
 
 
 def certificate(folder: Path) -> None:
@@ -141,16 +141,17 @@ def escaped(value: str) -> str:
 
 
 def properties(folder: Path, node: Node) -> dict[str, str]:
-    ports, told = node.ports, node.told or node.ports.plain
-    controller = f"127.0.0.1:{ports.controller}"
+    ports = node.ports
+    told = {"PLAINTEXT": node.told or ports.plain, "TLS": node.told_tls or ports.tls, "SECURE": ports.secure}
+    heard = {"PLAINTEXT": ports.plain, "TLS": ports.tls, "SECURE": ports.secure, "CONTROLLER": ports.controller}
     return {
         "process.roles": "broker,controller",
         "node.id": str(node.number),
         "controller.quorum.voters": node.voters,
         "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://127.0.0.1:{ports.plain},SECURE://127.0.0.1:{ports.secure},CONTROLLER://{controller}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{told},SECURE://127.0.0.1:{ports.secure}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT",
+        "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in heard.items()),
+        "advertised.listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in told.items()),
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,TLS:SSL,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT",
         "log.dirs": str(folder / "data"),
         "offsets.topic.replication.factor": "1",
         "offsets.topic.num.partitions": "4",
@@ -178,11 +179,11 @@ def answers(address: str) -> bool:
 
 
 @contextmanager
-def running(options: tuple[str, ...] = QUICK, told: int | None = None) -> Iterator[Kafka]:
+def running(options: tuple[str, ...] = QUICK, told: int | None = None, told_tls: int | None = None) -> Iterator[Kafka]:
     """A broker in a folder of its own, gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-kafka-"))
     try:
-        kafka = start(folder, options, told)
+        kafka = start(folder, options, told, told_tls)
         try:
             yield kafka
         finally:

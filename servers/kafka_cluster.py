@@ -10,8 +10,8 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
-from servers.kafka import Node, Ports, answers, cluster_id, formatted
-from servers.process import Server, free_port
+from servers.kafka import Node, answers, cluster_id, formatted, free_ports
+from servers.process import Server
 
 SMALL = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.level=WARN")
 COPIES = 3
@@ -31,7 +31,7 @@ class Brokers:
     """By their numbers, from 1 on; they answer at `servers`."""
 
     def __init__(self, folder: Path) -> None:
-        ports = {number: Ports(free_port(), free_port(), free_port()) for number in range(1, COPIES + 1)}
+        ports = {number: free_ports() for number in range(1, COPIES + 1)}
         voters = ",".join(f"{number}@127.0.0.1:{one.controller}" for number, one in ports.items())
         self.servers = ",".join(f"127.0.0.1:{one.plain}" for one in ports.values())
         self._folders = {number: folder / str(number) for number in ports}

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 PATIENCE = 120
@@ -24,10 +24,12 @@ def free_port() -> int:
 class Server:
     """A started process and all that it starts; what it says goes to a file in its folder."""
 
-    def __init__(self, command: Sequence[str], folder: Path) -> None:
+    def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.log = folder / "server.log"
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True)
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, cwd=folder, env=environment, start_new_session=True
+            )
 
     def wait_until(self, answers: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE

@@ -10,7 +10,6 @@ from random import Random
 from servers.kafka import Kafka
 from servers.postgres import Postgres
 from servers.proxy import Proxy
-
 from soak.disk import Disk
 from soak.process import JobProcess
 

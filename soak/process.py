@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+from millstream.storage import CheckpointFolder
 from soak.job import Places
 
 AGAIN = re.compile(r'job "soak" failed and is started again in [\d.]+ s: (.*)')
@@ -23,7 +24,7 @@ class JobProcess:
 
     def __init__(self, folder: Path, places: Places) -> None:
         self._folder = folder
-        self._commits = Path(places.checkpoint) / "spark" / "commits"
+        self._checkpoint = CheckpointFolder.at(places.checkpoint)
         self.log = folder / "job.log"
         self.given_up = 0
         """How often it ended for good, against its policy, and was started by hand."""
@@ -46,8 +47,7 @@ class JobProcess:
 
     def epoch(self) -> int:
         """The last committed one, or -1."""
-        names = [path.name for path in self._commits.glob("[0-9]*")]
-        return max((int(name) for name in names if name.isdigit()), default=-1)
+        return max(self._checkpoint.committed(), default=-1)
 
     def until_epoch(self, epoch: int, after: str) -> float:
         """Waits until an epoch is committed; how many seconds it took."""

@@ -11,9 +11,9 @@ from random import Random
 
 import psycopg
 from confluent_kafka.admin import AdminClient, NewTopic
+
 from servers import kafka, postgres
 from servers.proxy import Proxy
-
 from soak.disk import mounted
 from soak.faults import Kind, World, order
 from soak.job import Places

@@ -1,6 +1,7 @@
 """Spark's classes as the JVM keeps them once loaded and verified: every Spark that a test starts begins with these.
 
-`python class_archive.py FOLDER` is the small job that has most of them loaded before they are written.
+`python class_archive.py` writes them, if they are not there yet. With a FOLDER it is the small job that has most of
+them loaded before they are written.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m -Xlog:disable"
-"""A test's Spark does not live long enough for the JVM's slow compiler to pay off."""
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:NewRatio=1 -Xss4m -Xlog:disable"
+"""A test's Spark does not live long enough for the JVM's slow compiler to pay off, and keeps little of what it made."""
 
 
 def options(make: bool) -> str:
@@ -64,11 +65,16 @@ def train(folder: str) -> None:
     spark = session.make(8, 1, {})
     job.run(ms.available_now(), spark=spark)
     spark.stop()
-    java = spark.sparkContext._gateway.proc
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    java = gateway.proc
     # It ends when nobody can tell it anything any more, and writes the archive then.
     java.stdin.close()
     java.wait()
 
 
 if __name__ == "__main__":
-    train(sys.argv[1])
+    if len(sys.argv) > 1:
+        train(sys.argv[1])
+    else:
+        options(make=True)

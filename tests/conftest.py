@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-import class_archive
+from tests import class_archive
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from servers.hdfs import Hdfs
+    from servers.s3 import S3
+    from servers.s3_proxy import S3Proxy
+
 
 LONGEST = (
-    "crash/test_kill.py",
-    "oracle/test_law.py",
+    "kafka",
+    "postgres",
     "docs/test_readme.py",
+    "cluster/test_where.py",
     "verify/test_verify_job.py",
-    "kafka/test_kafka_kill.py",
-    "delta/test_delta_kill.py",
+    "crash/test_kill.py",
     "oracle/test_closing_law.py",
-    "postgres/test_postgres_kill.py",
+    "delta/test_delta_kill.py",
 )
-"""Files of minutes. A worker takes one whole: begun last, it would leave the other without work."""
+"""Folders and files of minutes. A worker takes each whole: begun last, it would leave the other without work."""
+TOGETHER = ("kafka", "postgres", "storage")
+"""Folders whose files share a server: one worker takes them all."""
+APART = ("oracle/test_law.py",)
+"""Files of many tests that share nothing but Spark: whoever is free takes the next one. They come last."""
+FIXED_SEED = 1
+SEED = "MILLSTREAM_SEED"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,15 +43,49 @@ def pytest_configure(config: pytest.Config) -> None:
     if "SPARK_SUBMIT_OPTS" not in os.environ:
         many = bool(config.getoption("numprocesses", None))
         os.environ["SPARK_SUBMIT_OPTS"] = class_archive.options(make=many)
+    if config.getoption("--seed") is not None:
+        os.environ[SEED] = str(config.getoption("--seed"))
+    os.environ.setdefault(SEED, str(secrets.randbelow(10**6)))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """With it a failure of a random test can be repeated."""
+    new = os.environ[SEED]
+    terminalreporter.write_line(f"seeds of random tests: {FIXED_SEED} and {new}; repeat them with --seed {new}")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`seeds` of a random test: one that is always the same, and one that is new in every run. --long has more."""
+    if "seeds" in metafunc.fixturenames:
+        new, more = int(os.environ[SEED]), 5 if metafunc.config.getoption("--long") else 1
+        pairs = [(FIXED_SEED, new + n) for n in range(more)]
+        metafunc.parametrize("seeds", pairs, ids=[f"new+{n}" if n else "new" for n in range(more)])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     order = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: order.get("/".join(item.path.parts[-2:]), len(order)))
+    last = {name: len(order) + 1 for name in APART}
+    items.sort(key=lambda item: (order | last).get(group(item), len(order)))
+    for item in items:
+        if group(item) not in APART:
+            item.add_marker(pytest.mark.xdist_group(group(item)))
+
+
+def group(item: pytest.Item) -> str:
+    """What a worker takes as a whole: a file, or a folder whose tests share a server."""
+    folder = item.path.parent.name
+    return folder if folder in TOGETHER else f"{folder}/{item.path.name}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", action="store_true", help="write the golden texts anew")
+    parser.addoption("--long", action="store_true", help="with what is long and random, too")
+    parser.addoption("--seed", type=int, help="the seed of random tests that is new in every run")
 
 
 @pytest.fixture(scope="session")
@@ -51,10 +97,59 @@ def golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def millstream_connectors(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """Fetched only if a test is to need them."""
-    return ("kafka",) if any(item.get_closest_marker("server") for item in request.session.items) else ()
+    return ("kafka", "s3") if any(item.get_closest_marker("server") for item in request.session.items) else ()
 
 
 @pytest.fixture(scope="session")
 def spark(millstream_spark: SparkSession) -> SparkSession:
     """That of the plugin."""
     return millstream_spark
+
+
+@pytest.fixture(scope="session")
+def hdfs() -> Iterator[Hdfs]:
+    from servers.hdfs import running
+
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3]:
+    from servers.s3 import running
+
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(s3: S3, spark: SparkSession) -> str:
+    """A bucket of the test's own, as `s3a://…`, within reach of the shared Spark."""
+    return within_reach(s3, spark, s3.endpoint)
+
+
+@pytest.fixture
+def s3_proxy(s3: S3) -> Iterator[S3Proxy]:
+    """A proxy before S3."""
+    from servers.s3_proxy import S3Proxy
+
+    with S3Proxy(s3.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def bucket_behind_proxy(s3: S3, s3_proxy: S3Proxy, spark: SparkSession) -> str:
+    """A bucket of the test's own, as `s3a://…`, that Spark reaches through the proxy."""
+    return within_reach(s3, spark, s3_proxy.endpoint)
+
+
+def within_reach(s3: S3, spark: SparkSession, endpoint: str) -> str:
+    """Hadoop keeps a client for each bucket: a new one has settings of its own."""
+    from servers.s3 import settings
+
+    name = f"bucket-{secrets.token_hex(4)}"
+    s3.make_bucket(name)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    for key, value in settings(endpoint, name).items():
+        hadoop.set(key, value)
+    return f"s3a://{name}"

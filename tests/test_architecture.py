@@ -16,12 +16,14 @@ SOURCE = ROOT / "src" / "millstream"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 
 MAY_IMPORT: dict[str, set[str]] = {
+    "storage": {"errors"},
     "plan": {"errors"},
     "planner": {"errors", "plan"},
-    "spark": {"errors", "plan", "planner"},
-    "runtime": {"errors", "journal", "plan", "planner", "spark"},
+    "metrics": {"errors", "plan", "planner"},
+    "spark": {"errors", "metrics", "plan", "planner", "storage"},
+    "runtime": {"errors", "journal", "metrics", "plan", "planner", "spark", "storage"},
     # A job starts its run, and nothing else of the runtime.
-    "api": {"errors", "plan", "planner", "runtime"},
+    "api": {"errors", "plan", "planner", "runtime", "storage"},
 }
 """What each layer knows of the others. Data goes down: api -> plan -> planner -> spark -> runtime."""
 
@@ -94,6 +96,43 @@ def test_the_packages_are_those_that_are_checked() -> None:
     assert found - set(MAY_IMPORT) <= {"cli", "connectors", "demo", "journal", "testing", "verify"}
 
 
+CONNECTORS = sorted(folder.name for folder in (SOURCE / "connectors").iterdir() if (folder / "__init__.py").exists())
+
+
+@pytest.mark.parametrize("name", CONNECTORS)
+def test_no_connector_is_named_by_what_runs_jobs(name: str) -> None:
+    """Its options say all that is to be known. The journal is also what the runtime keeps rows in."""
+    words = rf"MS-{name}-" if name in ("journal", "files") else rf"(?<![a-z]){name}(?![a-z])"
+    files = [*python_files(SOURCE / "runtime"), *python_files(SOURCE / "planner"), *(SOURCE / "spark").glob("*.py")]
+    known = {("journal", "failures.py", "MS-JOURNAL-009")}
+    wrong = [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file in files
+        for line in file.read_text().splitlines()
+        if re.search(words, line, re.IGNORECASE)
+        and not any(name == of and file.name == place and code in line for of, place, code in known)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", CONNECTORS)
+def test_the_files_of_a_connector_have_the_same_names(name: str) -> None:
+    folder = SOURCE / "connectors" / name
+    text = {file.name: file.read_text() for file in folder.glob("*.py")}
+    assert "options.py" in text, "what users say"
+    assert {"source.py", "sink.py"} & set(text)
+    homes = {
+        "source.py": r"def reader\(self\)",
+        "sink.py": r"def writer\(self\)",
+        "errors.py": r"\b(ERRORS|CHECKS) = ",
+        "carrier.py": r"def carry\(self",
+        "receiver.py": r"def receive\(self",
+        "options.py": r"^def (source|sink|changes)\(",
+    }
+    for home, sign in homes.items():
+        assert [file for file in text if re.search(sign, text[file], re.MULTILINE)] in ([home], []), home
+
+
 def python(script: str) -> str:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
 
@@ -102,6 +141,7 @@ def test_declaring_a_job_needs_no_spark() -> None:
     assert python("import sys, millstream, millstream.journal; print('pyspark' in sys.modules)") == "False"
 
 
+@pytest.mark.slow
 def test_every_package_can_be_imported_first() -> None:
     """No circle of imports, whichever way one comes in."""
     names = [".".join(file.parent.relative_to(SOURCE.parent).parts) for file in SOURCE.rglob("__init__.py")]

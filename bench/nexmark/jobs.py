@@ -17,7 +17,7 @@ from bench.nexmark.source import Events, EventSource
 from millstream import files, journal
 from millstream.connectors import blackhole
 from millstream.plan.connectors import SinkOptions
-from millstream.spark import session
+from millstream.spark import packages, session
 
 PARALLELISM = 2
 MEMORY = "4g"
@@ -82,5 +82,5 @@ class Jobs:
 
 def make_session(tools: Path) -> SparkSession:
     own = spark_jar(tools / "jars", Path(pyspark.__file__).parent / "jars")
-    extra = {"spark.jars": f"{session.jar()},{own}", "spark.driver.memory": MEMORY}
+    extra = {"spark.jars": f"{packages.jar()},{own}", "spark.driver.memory": MEMORY}
     return session.make(PARALLELISM, PARALLELISM, extra)

@@ -18,6 +18,7 @@ from bench.nexmark.oracle import RANKS
 from bench.nexmark.queries import TIMED
 from bench.nexmark.source import LATENESS, EventSource
 from millstream.spark import session
+from millstream.spark.slots import Need
 
 CHANNEL = (
     "CASE lower(channel) WHEN 'apple' THEN '0' WHEN 'google' THEN '1' WHEN 'facebook' THEN '2' WHEN 'baidu' THEN '3' "
@@ -168,7 +169,7 @@ class Spark:
         self._runs = itertools.count()
 
     def cost(self, query: str, without: int | None) -> Cost:
-        own = session.use(self.spark, self.parallelism, self.parallelism, False)
+        own = session.use(self.spark, Need(self.parallelism), self.parallelism)
         for rule in ("serializer.nestedSchemaPruning", "nestedSchemaPruning"):
             own.conf.set(f"spark.sql.optimizer.{rule}.enabled", "true")
         checkpoint = str(self.work / "checkpoints" / f"spark-{query}-{next(self._runs)}")

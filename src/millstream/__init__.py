@@ -1,16 +1,22 @@
 """Millstream: Flink's model and guarantees on Spark, in Python."""
 
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
 from millstream.api.job import Job
 from millstream.api.keyed import KeyedStream, Processed
 from millstream.api.process import Process
 from millstream.api.relation import GroupedTable, Relation, Static, Stream, Table
 from millstream.api.state import ListState, MapState, ValueState
+from millstream.api.uncaught import install
 from millstream.errors import Location, MillstreamError
+from millstream.plan.cluster import Cluster, cluster
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, processing_time, real_time
 from millstream.plan.restarts import exponential_delay, failure_rate, fixed_delay, no_restart
 from millstream.plan.windows import hopping, session, sliding, tumbling
 
 __all__ = [
+    "Cluster",
     "GroupedTable",
     "Job",
     "KeyedStream",
@@ -28,6 +34,7 @@ __all__ = [
     "ValueState",
     "available_now",
     "batch",
+    "cluster",
     "exponential_delay",
     "failure_rate",
     "fixed_delay",
@@ -40,4 +47,16 @@ __all__ = [
     "sliding",
     "tumbling",
 ]
-__version__ = "0.1.0"
+__version__ = version("millstream")
+
+install()
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """A connector of another package: `from millstream import NAME`."""
+        from millstream.connectors.registry import connector, names
+
+        if not name.startswith("_") and name in names():
+            return connector(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

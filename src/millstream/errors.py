@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -46,6 +47,17 @@ class MillstreamError(Exception):
         if self.hint is not None:
             lines.append(f"  hint:  {self.hint}")
         return "\n".join(lines)
+
+    def _render_traceback_(self) -> list[str]:
+        """What notebooks show in place of a traceback. If this fails, they show that."""
+        if verbose():
+            raise NotImplementedError
+        return self.text().splitlines()
+
+
+def verbose() -> bool:
+    """Whether the user wants to see all of it: tracebacks, and what the JVM says."""
+    return os.environ.get("MILLSTREAM_VERBOSE", "") not in ("", "0")
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str | None:

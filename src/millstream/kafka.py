@@ -1,6 +1,7 @@
 """Kafka: topics as streams and tables, and as exactly-once sinks."""
 
 from millstream.connectors.kafka import (
+    JARS,
     Cluster,
     KafkaSink,
     KafkaSource,
@@ -18,6 +19,7 @@ from millstream.connectors.kafka import (
 )
 
 __all__ = [
+    "JARS",
     "Cluster",
     "KafkaSink",
     "KafkaSource",

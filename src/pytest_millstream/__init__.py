@@ -36,10 +36,12 @@ def millstream_connectors(request: pytest.FixtureRequest) -> tuple[str, ...]:
 @pytest.fixture(scope="session")
 def millstream_spark(request: pytest.FixtureRequest, millstream_connectors: tuple[str, ...]) -> Iterator[SparkSession]:
     """The shared session. Override it to bring your own, with Millstream's jar among its `spark.jars`."""
+    from millstream.connectors import Jars, jar_set
     from millstream.spark.memory import quick
 
     lines = (line.partition("=") for line in request.config.getini("millstream_spark"))
-    spark = quick({name.strip(): value.strip() for name, _, value in lines}, millstream_connectors)
+    jars = tuple(Jars(jar_set(name)) for name in millstream_connectors)
+    spark = quick({name.strip(): value.strip() for name, _, value in lines}, jars)
     yield spark
     spark.stop()
 

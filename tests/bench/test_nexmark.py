@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from bench.nexmark import events, log
 from bench.nexmark.oracle import Oracle
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_fewer_events_are_the_beginning_of_more() -> None:
     (few,), (more,) = events.chunks(1000, seed=3), events.chunks(2000, seed=3)
     for kind, rows in log.by_kind(few).items():
@@ -21,6 +23,7 @@ def test_fewer_events_are_the_beginning_of_more() -> None:
         assert rows.equals(log.by_kind(more)[kind].slice(0, rows.num_rows))
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_events() -> None:
     (one,), (other,) = events.chunks(1000, seed=3), events.chunks(1000, seed=4)
     assert not one.bids.equals(other.bids)

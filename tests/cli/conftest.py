@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 
 import millstream
+from tests.piped import Piped
+
+Start = Callable[..., Piped]
+Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -26,12 +30,12 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def started(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def started(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Starts `millstream …` in a folder of the test's own; it is gone when the test ends."""
-    processes: list[subprocess.Popen[str]] = []
+    processes: list[Piped] = []
 
-    def start(*arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
+    def start(*arguments: str) -> Piped:
+        process = Piped(
             [sys.executable, "-c", "from millstream.cli.main import main; main()", *arguments],
             cwd=tmp_path,
             env=environment(tmp_path_factory.mktemp("tmp")),
@@ -52,9 +56,7 @@ def started(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture
-def cli(
-    started: Callable[..., subprocess.Popen[str]],
-) -> Callable[..., subprocess.CompletedProcess[str]]:
+def cli(started: Start) -> Cli:
     """Runs `millstream …` to its end."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -17,6 +17,7 @@ from millstream.demo.meter import Latency, quantile
 from millstream.demo.people import People
 from millstream.demo.verdict import compare
 from millstream.demo.view import Snapshot, line, panel
+from tests.cli.conftest import Cli, Start
 
 EQUAL = re.compile(r"(\d+) likes, (\d+) matches, equal to batch")
 
@@ -105,7 +106,7 @@ def test_the_verdict_counts_what_is_missing_and_what_is_extra(tmp_path: Path) ->
     assert not wrong.equal
 
 
-def test_a_folder_that_holds_something_is_refused(cli, tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_is_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     done = cli("demo", "--path", ".")
     assert (done.returncode, done.stdout) == (1, "")
@@ -113,7 +114,7 @@ def test_a_folder_that_holds_something_is_refused(cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_short_demo(cli, tmp_path: Path) -> None:
+def test_a_short_demo(cli: Cli, tmp_path: Path) -> None:
     done = cli("demo", "--for", "8s", "--path", "demo")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     lines = done.stdout.splitlines()
@@ -128,7 +129,7 @@ def test_a_short_demo(cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_demo_still_compares(started) -> None:
+def test_an_interrupted_demo_still_compares(started: Start) -> None:
     process = started("demo", "--path", "demo")
     for row in process.stdout:
         if re.search(r"  [1-9][\d,]* matches", row):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
+import urllib.request
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from millstream import journal
 from millstream.api.command import Command, commanded
 from millstream.api.job import Job
 from millstream.plan.modes import Batch, Mode, RealTime
 from millstream.runtime.run import Run
+from tests.cli.conftest import Cli, Start
 
 MATCHES = Path(__file__).parents[2] / "examples" / "matches.py"
 LIKES = (
@@ -38,7 +41,7 @@ def send(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_example_in_batch(cli, topics: Path) -> None:
+def test_the_example_in_batch(cli: Cli, topics: Path) -> None:
     send(topics)
     done = cli("run", str(MATCHES), "--mode", "batch")
     assert (done.returncode, done.stdout) == (0, "")
@@ -47,8 +50,8 @@ def test_the_example_in_batch(cli, topics: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_example_in_real_time_until_interrupted(started, topics: Path, tmp_path: Path) -> None:
-    process = started("run", str(MATCHES), "--every", "1s", "--checkpoint", "progress")
+def test_the_example_in_real_time_until_interrupted(started: Start, topics: Path, tmp_path: Path) -> None:
+    process = started("run", str(MATCHES), "--every", "1s", "--checkpoint", "progress", "--quiet")
     assert process.stderr.readline() == "matches: starting\n"
     # A join without bounds: so it is, and users are told.
     assert 'WARNING millstream: job "matches": join_' in process.stderr.readline()
@@ -64,7 +67,7 @@ def test_the_example_in_real_time_until_interrupted(started, topics: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_a_failure_of_the_job_is_told_without_a_trace(cli, topics: Path) -> None:
+def test_a_failure_of_the_job_is_told_without_a_trace(cli: Cli, topics: Path) -> None:
     with journal.producer(topics, "likes") as likes:
         likes.send("not JSON")
     done = cli("run", str(MATCHES), "--mode", "batch")
@@ -76,7 +79,7 @@ def test_a_failure_of_the_job_is_told_without_a_trace(cli, topics: Path) -> None
     assert "\tat " not in done.stderr
 
 
-def test_without_java(cli, topics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java(cli: Cli, topics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/no/java/here")
     done = cli("run", str(MATCHES), "--mode", "batch")
     assert done.returncode == 1
@@ -107,3 +110,29 @@ def test_the_command_line_goes_before_the_file(
         job.start(given)
     assert begun == [(expected, "there")]
     assert (order.started, order.jobs) == (True, [job])
+
+
+@pytest.mark.slow
+def test_figures_for_prometheus_while_it_runs(started: Start, topics: Path) -> None:
+    send(topics)
+    process = started("run", str(MATCHES), "--every", "1s", "--metrics-port", "0", "--quiet")
+    lines = iter(process.stderr.readline, "")
+    url = next(line.split(" metrics at ")[1].strip() for line in lines if " metrics at " in line)
+    found: dict[str, float] = {}
+    while found.get("millstream_source_rows_total") != len(LIKES):
+        with urllib.request.urlopen(url) as answer:
+            families = text_string_to_metric_families(answer.read().decode())
+        found = {sample.name: sample.value for family in families for sample in family.samples}
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
+
+
+@pytest.mark.slow
+def test_a_line_now_and_then(started: Start, topics: Path) -> None:
+    send(topics)
+    process = started("run", str(MATCHES), "--every", "1s")
+    shown = next(line for line in iter(process.stderr.readline, "") if " matches running " in line)
+    assert "in 3 (" in shown
+    assert "lag 0" in shown
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0

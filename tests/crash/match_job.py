@@ -1,22 +1,25 @@
-"""The match job as a process of its own, to be killed: `match_job.py JOURNAL CHECKPOINT MODE`."""
+"""The match job, to be killed: see `serve.py`."""
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import millstream as ms
 from millstream import files, journal
-from millstream.spark import session
-from millstream.testing.faults import MANAGER
 
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
-"""These processes do not live long enough for the JVM's slow compiler to pay off."""
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from millstream.runtime.run import Run
+
 SCHEMA = "liker STRING, liked STRING, n BIGINT"
 
 
-def match_job(path: str, checkpoint: str, rows_per_epoch: int | None = None) -> ms.Job:
-    job = ms.Job("matches", checkpoint=checkpoint, parallelism=2)
-    likes = job.stream(journal.source("likes", path=path, max_rows_per_epoch=rows_per_epoch), schema=SCHEMA)
+def match_job(folder: Path, rows_per_epoch: int | None = None) -> ms.Job:
+    job = ms.Job("matches", checkpoint=str(folder / "checkpoint"), parallelism=2)
+    path, likes_path = str(folder / "journal"), str(folder.parent / "likes")
+    likes = job.stream(journal.source("likes", path=likes_path, max_rows_per_epoch=rows_per_epoch), schema=SCHEMA)
     matches = (
         likes.as_("a")
         .join(likes.as_("b"), on="a.liker = b.liked AND a.liked = b.liker")
@@ -24,18 +27,13 @@ def match_job(path: str, checkpoint: str, rows_per_epoch: int | None = None) -> 
         .select("a.liker", "a.liked", first="least(a.n, b.n)", second="greatest(a.n, b.n)")
     )
     matches.to(journal.sink("matches", path=path))
-    matches.to(files.sink(f"{path}-files", format="parquet"), name="files")
+    matches.to(files.sink(str(folder / "files"), format="parquet"), name="files")
     likes.group_by("liked").agg(likes="count(*)", last="max(n)").to(journal.sink("popular", path=path))
     return job
 
 
-def main(path: str, checkpoint: str, mode: str) -> None:
-    spark = session.make(8, 2, {**MANAGER, **QUICK})
+def start(spark: SparkSession, folder: str, mode: str) -> Run:
+    """Likes come from a journal beside the folder: they go on while a run stands still."""
     if mode == "real-time":
-        match_job(path, checkpoint).run(ms.real_time("300 ms"), spark=spark)
-    else:
-        match_job(path, checkpoint, rows_per_epoch=300).run(ms.micro_batch("0 seconds"), spark=spark)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+        return match_job(Path(folder)).start(ms.real_time("300 ms"), spark=spark)
+    return match_job(Path(folder), rows_per_epoch=300).start(ms.micro_batch("0 seconds"), spark=spark)

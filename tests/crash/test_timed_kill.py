@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import millstream as ms
-from crash.process import Process, dead, until
-from crash.timed_job import CLOSING, INPUTS, LIMITS, timed_job
 from millstream import journal
+from millstream.testing.epochs import committed, last_read
 from millstream.testing.faults import Fault
 from millstream.testing.oracle import Case, Trial, compare_last, refuse_unread
+from tests.crash.lives import Lives
+from tests.crash.timed_job import CLOSING, INPUTS, LIMITS, timed_job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +31,9 @@ FAULTS = (
     # The last rows of the one topic are read, those of the other are not.
     Fault("sink.publish.between", 6),
 )
+IN_EARNEST = FAULTS[1]
+AT_REST = (("commits.after", 0), ("state.before", 1), ("sink.prepare.after", 1), ("commits.before", 1))
+"""Behind the last epoch that has rows, and again and again in the one that then closes what they end."""
 SINKS = ("once", "tens", "visits", "found", "hours")
 
 
@@ -58,22 +62,24 @@ def held(trial: Trial) -> dict[str, Counter[bytes | None]]:
     return {sink: Counter(record.value for record in journal.read(trial.journal, sink)) for sink in SINKS}
 
 
-def process(trial: Trial, fault: Fault | None = None) -> Process:
-    return Process(Path(__file__).with_name("timed_job.py"), [str(trial.folder)], trial.folder, fault)
-
-
 def test_killed_in_epoch_after_epoch(spark: SparkSession, tmp_path: Path) -> None:
     straight, killed = made(tmp_path / "straight"), made(tmp_path / "killed")
     straight.job(LIMITS).run(ms.available_now(), spark=spark)
-    for fault in FAULTS:
-        job = process(killed, fault)
-        until(lambda job=job: dead(job))  # type: ignore[misc]
-        job.kill()
-        assert f"fault: killed at {fault.point}" in (killed.folder / "log.txt").read_text()
-    last = process(killed)
-    until(lambda: dead(last))
-    last.kill()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with Lives("tests.crash.timed_job", scratch) as lives:
+        lives.of(killed.folder)
+        last = last_read(straight.checkpoint)
+        assert last is not None
+        for fault in (*FAULTS, *(Fault(point, last + more) for point, more in AT_REST)):
+            if fault == IN_EARNEST:
+                lives.killed(fault)
+            else:
+                lives.imaged(fault)
+        lives.begin()
+        lives.wait()
     refuse_unread(killed)
+    assert max(committed(killed.checkpoint)) == max(committed(straight.checkpoint)) == last + 1
     assert all(held(straight).values()), "a sink that nothing was written to shows nothing"
     assert held(killed) == held(straight)
     compare_last(killed, spark)

@@ -1,19 +1,19 @@
-"""A job with most of what keeps state until a time, as a process of its own, to be killed: `timed_job.py FOLDER`."""
+"""A job with most of what keeps state until a time, to be killed: see `serve.py`."""
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import millstream as ms
-from millstream.spark import session
-from millstream.testing.faults import MANAGER
 from millstream.testing.oracle import Topics
 
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
-"""These processes do not live long enough for the JVM's slow compiler to pay off."""
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from millstream.runtime.run import Run
+
 INPUTS = ("searches", "clicks")
 LIMITS = dict.fromkeys(INPUTS, 10)
 SCHEMA = "k INT, v INT, n INT, at TIMESTAMP"
@@ -64,11 +64,7 @@ def timed_job(topics: Topics) -> ms.Job:
     return job
 
 
-def main(folder: str) -> None:
+def start(spark: SparkSession, folder: str) -> Run:
     job = timed_job(Topics(Path(folder) / "journal", LIMITS))
     job.checkpoint = f"{folder}/checkpoint"
-    job.run(ms.available_now(), spark=session.make(4, 2, {**MANAGER, **QUICK}))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    return job.start(ms.available_now(), spark=spark)

@@ -1,17 +1,17 @@
-"""A job with Delta tables as a process of its own, to be killed: `delta_job.py FOLDER MODE`."""
+"""A job with Delta tables, to be killed: see `crash/serve.py`."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import millstream as ms
 from millstream import delta, journal
-from millstream.spark import session
-from millstream.testing.faults import MANAGER
 
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
-"""These processes do not live long enough for the JVM's slow compiler to pay off."""
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from millstream.runtime.run import Run
 
 
 def orders_job(folder: Path, rows_per_epoch: int | None = 17, checkpoint: str = "checkpoint") -> ms.Job:
@@ -25,13 +25,6 @@ def orders_job(folder: Path, rows_per_epoch: int | None = 17, checkpoint: str = 
     return job
 
 
-def main(folder: str, mode: str) -> None:
-    spark = session.make(8, 2, {**MANAGER, **QUICK})
-    if mode == "real-time":
-        orders_job(Path(folder)).run(ms.real_time("300 ms"), spark=spark)
-    else:
-        orders_job(Path(folder)).run(ms.micro_batch("0 seconds"), spark=spark)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def start(spark: SparkSession, folder: str, mode: str) -> Run:
+    modes: dict[str, ms.Mode] = {"real-time": ms.real_time("300 ms"), "micro-batch": ms.micro_batch("0 seconds")}
+    return orders_job(Path(folder)).start(modes[mode], spark=spark)

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from crash.process import Process, committed, dead, until
-from delta.orders import check, expected, rows, send
 from millstream import journal
 from millstream.testing.faults import CARRY_POINTS, Fault
+from tests.crash.lives import Lives
+from tests.crash.process import committed, until
+from tests.delta.orders import check, expected, rows, send
 
 pytestmark = pytest.mark.slow
 POINTS = ("commits.after", *CARRY_POINTS)
 """Those at which an epoch is on its way into the tables; tests/crash has the others."""
+IN_EARNEST = "carry.during"
+"""Where the process dies; at the other points an image of it goes on."""
 PART = 200
 
 
-def process(folder: Path, mode: str, fault: Fault | None = None) -> Process:
-    return Process(Path(__file__).with_name("delta_job.py"), [str(folder), mode], folder, fault)
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lives]:
+    with Lives("tests.delta.delta_job", tmp_path_factory.mktemp("lives")) as made:
+        yield made
 
 
 @pytest.mark.parametrize("mode", ["micro-batch", "real-time"])
-def test_killed_at_each_named_point(tmp_path: Path, mode: str) -> None:
-    journal.create(tmp_path / "journal", "orders", 2)
+def test_killed_at_each_named_point(tmp_path: Path, mode: str, lives: Lives) -> None:
+    folder = tmp_path / "run"
+    lives.of(folder, mode)
+    journal.create(folder / "journal", "orders", 2)
     sent = 0
     for point in POINTS:
-        send(tmp_path, range(sent, sent + PART))
+        send(folder, range(sent, sent + PART))
         sent += PART
-        job = process(tmp_path, mode, Fault(point, committed(tmp_path / "checkpoint") + 1))
-        until(lambda job=job: dead(job))  # type: ignore[misc]
-        job.kill()
-        assert f"fault: killed at {point}" in (tmp_path / "log.txt").read_text()
-    job = process(tmp_path, mode)
-    try:
-        wanted = expected(sent)
-        until(lambda: (rows(tmp_path / "orders"), rows(tmp_path / "spending")) == wanted, job, every=0.5)
-    finally:
-        job.kill()
-    check(tmp_path, sent)
+        fault = Fault(point, committed(folder / "checkpoint") + 1)
+        if point == IN_EARNEST:
+            lives.killed(fault)
+        else:
+            lives.imaged(fault)
+    wanted = expected(sent)
+    lives.begin()
+    until(lambda: (rows(folder / "orders"), rows(folder / "spending")) == wanted, every=0.2)
+    lives.stop()
+    check(folder, sent)

@@ -14,11 +14,11 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import millstream as ms
-from delta.delta_job import orders_job
-from delta.orders import check, contents, rows, send
 from millstream import delta, journal
 from millstream.connectors.delta.carrier import DeltaCarrier
 from millstream.plan.connectors import Carried, RowShape
+from tests.delta.delta_job import orders_job
+from tests.delta.orders import check, contents, rows, send
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,8 +42,8 @@ def test_appends_and_merges(folder: Path, spark: SparkSession) -> None:
     check(folder, 100)
     table = DeltaTable(str(folder / "orders"))
     assert table.metadata().partition_columns == ["customer"]
-    staged = folder / "checkpoint" / "staged"
-    assert all(len(list((staged / sink / "0").glob("*.seg"))) <= 2 for sink in ("orders", "spending"))
+    outbox = folder / "checkpoint" / "outbox"
+    assert all(len(list((outbox / sink / "0").glob("*.seg"))) <= 2 for sink in ("orders", "spending"))
     send(folder, range(100, 120))
     run(folder, spark)
     check(folder, 120)

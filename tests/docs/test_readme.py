@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import select
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+PATIENCE = 600
+"""Seconds after which something hangs: not a measure of speed."""
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def page(path: Path) -> object:
-    """A page that runs a job starts Spark, which takes its time."""
-    marks = [pytest.mark.slow] if re.search(r"\b(run|start)\(", path.read_text()) else []
+    """A page that runs a job starts Spark, one with a dialogue many a process: both take their time."""
+    marks = [pytest.mark.slow] if re.search(r"\b(run|start)\(|^```console$", path.read_text(), re.MULTILINE) else []
     marks += [pytest.mark.server] if path.stem in SERVERS else []
     return pytest.param(path, marks=marks, id=path.name)
 
@@ -40,26 +44,82 @@ def a_kafka() -> Iterator[dict[str, str]]:
         yield {"MILLSTREAM_KAFKA": server.servers}
 
 
-SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {"kafka": a_kafka, "postgres": a_postgres}
+@contextmanager
+def a_cluster() -> Iterator[dict[str, str]]:
+    from servers import standalone
+
+    with standalone.running(workers=1, cores=2, memory="1g") as cluster:
+        yield {"SPARK_MASTER": cluster.master, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
+    "cluster": a_cluster,
+    "kafka": a_kafka,
+    "postgres": a_postgres,
+}
 """Pages that take a server for granted, and what they find in their environment."""
 
 
+class Follower:
+    """A process that follows pages, one after the other."""
+
+    def __init__(self, folder: Path, known: dict[str, str]) -> None:
+        self._log = folder / "log.txt"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, str(Path(__file__).with_name("page.py"))],
+                cwd=folder,
+                env={**environment(folder), **known},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
+    def follow(self, page: Path, folder: Path) -> int:
+        """How many blocks it has followed."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"page": str(page), "folder": str(folder)}) + "\n")
+        self._process.stdin.flush()
+        ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
+        assert ready, "nothing happens any more"
+        answer = json.loads(self._process.stdout.readline() or '{"error": "the process has ended"}')
+        assert "error" not in answer, answer["error"] + self._log.read_text(errors="replace")[-3000:]
+        return int(answer["blocks"])
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def follower(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Follower]:
+    """Of all pages that need no server."""
+    with closing(Follower(tmp_path_factory.mktemp("pages"), {})) as made:
+        yield made
+
+
+@pytest.fixture
+def own_follower(path: Path, tmp_path: Path) -> Iterator[Follower]:
+    """Of one page alone, with the server that it takes for granted."""
+    with SERVERS.get(path.stem, lambda: nullcontext({}))() as known:
+        folder = tmp_path / "process"
+        folder.mkdir()
+        with closing(Follower(folder, known)) as made:
+            yield made
+
+
 @pytest.mark.parametrize("path", [page(path) for path in PAGES])
-def test_what_a_page_says_is_true(path: Path, tmp_path: Path) -> None:
+def test_what_a_page_says_is_true(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The README's reader has started nothing before."""
     work = tmp_path / "work"
     work.mkdir()
-    with SERVERS.get(path.stem, lambda: nullcontext({}))() as known:
-        done = subprocess.run(
-            [sys.executable, str(Path(__file__).with_name("page.py")), str(path)],
-            cwd=work,
-            env={**environment(tmp_path), **known},
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
+    alone = path == README or path.stem in SERVERS
+    follower: Follower = request.getfixturevalue("own_follower" if alone else "follower")
+    done = follower.follow(path, work)
     blocks = re.findall(r"^```(?:python|console)$", path.read_text(), re.MULTILINE)
-    assert int(done.stdout.split()[0]) >= len(blocks)
+    assert done == len(blocks)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -70,6 +130,12 @@ def environment(folder: Path) -> dict[str, str]:
     command.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MILLSTREAM_")}
     return {**kept, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_hides_nothing(path: Path) -> None:
+    """What is needed to run a page is there for its readers to see."""
+    assert "<!--" not in path.read_text()
 
 
 def test_the_commands_of_the_readme_exist() -> None:

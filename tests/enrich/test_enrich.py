@@ -16,13 +16,16 @@ from millstream import journal
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from millstream.testing import Runner
+    from millstream.testing import Inputs, Runner
 
 ANN, BEA, CAT = "ann", "bea", "cat"
 
 
 def at(minute: int, second: int = 0) -> str:
     return f"2026-01-01T00:{minute:02d}:{second:02d}.000000Z"
+
+
+Found = tuple[str, str | None, str | None]
 
 
 class Transcript:
@@ -75,7 +78,7 @@ class Transcript:
         else:
             producer.send(row if name else None, key={"user": user}, timestamp=when)
 
-    def rows(self, topic: str) -> Counter[tuple[str, str, str]]:
+    def rows(self, topic: str) -> Counter[Found]:
         found = [record.json() for record in journal.read(self.path, topic)]
         return Counter((row["user"], row.get("at"), row.get("name")) for row in found)
 
@@ -83,7 +86,7 @@ class Transcript:
 def test_the_latest_known_is_added_once(tmp_path: Path, spark: SparkSession) -> None:
     said = Transcript(tmp_path, spark)
     said.feed(("u", at(0)))
-    expected = Counter([("u", at(0), None)])
+    expected: Counter[Found] = Counter([("u", at(0), None)])
     assert said.rows("known") == expected, "nothing is known yet"
     said.feed(("u", at(1)), ("v", at(1)), people=(("u", ANN, at(9)),))
     expected += Counter([("u", at(1), ANN), ("v", at(1), None)])
@@ -101,7 +104,7 @@ def test_as_of_waits_for_the_watermark_and_finds_the_version_of_its_time(tmp_pat
     said = Transcript(tmp_path, spark)
     both = (("u", BEA, at(0, 50)), ("u", ANN, at(0, 10)))
     said.feed(("u", at(0, 20)), ("u", at(0, 55)), ("u", at(0, 5)), people=both)
-    expected = Counter([("u", at(0, 20), ANN), ("u", at(0, 5), None)])
+    expected: Counter[Found] = Counter([("u", at(0, 20), ANN), ("u", at(0, 5), None)])
     assert said.rows("dated") == expected, "the watermark is at 0:25; both versions came in one epoch"
     said.feed(("u", None))
     said.feed(("z", at(1, 25)))
@@ -143,7 +146,7 @@ def test_a_changelog_ends_a_version_when_it_takes_it_back(tmp_path: Path, spark:
     said.feed(("u", at(1, 30)), ("u", at(2, 30)), ("u", at(5)), people=((*bea, "insert"),))
     said.feed(people=((*ann, "delete"),))
     said.feed(("z", at(9)))
-    expected = Counter([("u", at(1, 30), ANN), ("u", at(2, 30), BEA), ("u", at(5), BEA)])
+    expected: Counter[Found] = Counter([("u", at(1, 30), ANN), ("u", at(2, 30), BEA), ("u", at(5), BEA)])
     assert said.rows("dated") == expected, "ann was taken back when she had been replaced"
     with journal.producer(said.path, "people") as producer:
         row = {"op": "delete", "user": "u", "name": BEA, "since": at(2)}
@@ -231,7 +234,7 @@ def test_rows_without_a_key_are_spread(millstream: Runner) -> None:
     many = [{"id": id_, "city": "bonn"} for id_ in range(40)]
     moved = [{"id": 1, "city": "ulm"}, {"id": 1, "city": "bonn"}, {"id": 2, "city": "ulm"}, *many[3:20]]
     nobody = [{"n": n, "city": None} for n in range(200)]
-    inputs = {
+    inputs: Inputs = {
         "shops": [many, moved, []],
         "searches": [[], [], [*nobody, {"n": 300, "city": "bonn"}, {"n": 301, "city": "ulm"}]],
     }

@@ -13,7 +13,7 @@ from millstream import journal
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import walk
 from millstream.spark.lower.lookup import Known
-from millstream.testing import Runner
+from millstream.testing import Inputs, Runner
 from millstream.testing.epochs import committed
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BIDS = "auction BIGINT, price INT, at TIMESTAMP"
 KINDS = "id INT, kind STRING, least INT"
-SIDE = [
+SIDE: list[dict[str, Any]] = [
     {"id": 1, "kind": "book", "least": 0},
     {"id": 2, "kind": "ring", "least": 50},
     {"id": 2, "kind": "gold", "least": 0},
@@ -51,11 +51,11 @@ def random_bids(count: int) -> list[dict[str, Any]]:
     return [{"auction": random.choice([1, 2, 3, None]), "price": random.randrange(100)} for _ in range(count)]
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_it_is_what_batch_says(millstream: Runner, restart: bool) -> None:
     rows = random_bids(60)
     whole = millstream.run(job(), {"bids": rows, "kinds": SIDE}, mode=ms.batch())
-    parts = {"bids": [rows[:20], rows[20:21], rows[21:]], "kinds": SIDE}
+    parts: Inputs = {"bids": [rows[:20], rows[20:21], rows[21:]], "kinds": SIDE}
     found = millstream.run(job(), parts, restart_between=restart, parallelism=2)
     for sink in ("left", "inner", "totals", "copies", "union"):
         assert whole[sink].rows, sink
@@ -71,7 +71,9 @@ def test_a_row_that_finds_nothing_has_nulls(millstream: Runner) -> None:
 def test_the_condition_is_asked_once(spark: SparkSession) -> None:
     """Of each row that is found, where rows that find nothing are kept, too."""
     node = next(node for node in walk(job()._sinks) if isinstance(node, Lookup) and node.outer and node.residual)
-    known = Known(node, spark.createDataFrame([], BIDS), spark.createDataFrame([], KINDS))
+    # By SQL: rows of Python's would be fetched from as many Python processes as Spark has slots.
+    bids, kinds = (spark.sql(f"SELECT from_json('{{}}', '{schema}') AS r").select("r.*") for schema in (BIDS, KINDS))
+    known = Known(node, bids, kinds)
     assert known.answers("`listed`", lambda name: f"`row`.`{name}`").count("`row`.`price`") == 1
 
 

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[2] / "examples"
 FILES = sorted(FOLDER.glob("*.py"))
+QUICK = ("balances", "matches", "page_views")
+"""Those that the quick tests run, too."""
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file",
+    [pytest.param(file, marks=() if file.stem in QUICK else pytest.mark.slow, id=file.stem) for file in FILES],
+)
 def test_a_story_is_true(
     file: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -20,8 +20,9 @@ from millstream import files, journal
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from millstream.connectors.files.options import FileFormat
+    from millstream.connectors.files.sink import FileFormat
 
+FORMATS = ("json", *(pytest.param(format, marks=pytest.mark.slow) for format in ("csv", "parquet")))
 SCHEMA = "id BIGINT, price DECIMAL(8, 2), name STRING, at TIMESTAMP"
 ROWS: list[dict[str, Any]] = [
     {
@@ -75,11 +76,11 @@ def copy(path: str, folder: Path, format: FileFormat, **sink: Any) -> ms.Job:
     return job
 
 
-@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_every_format_there_and_back(format: FileFormat, orders: str, tmp_path: Path, spark: SparkSession) -> None:
     """Written in several epochs and a batch, read as a stream in several epochs, and as a batch."""
     folder = tmp_path / "orders"
-    header = {"header": True} if format == "csv" else {}
+    header: dict[str, Any] = {"header": True} if format == "csv" else {}
     copy(orders, folder, format, **header).run(ms.available_now(), spark=spark)
     assert len(list(folder.glob("epoch=*"))) > 3
     check_manifests(folder, format)
@@ -158,7 +159,7 @@ def test_folders_by_column(orders: str, tmp_path: Path, spark: SparkSession) -> 
     assert parquet.read_schema(written).names == ["id"]
 
 
-@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_table_as_a_changelog(format: FileFormat, orders: str, tmp_path: Path, spark: SparkSession) -> None:
     """Every change of a table in files; read again, they sum up to the same table."""
     folder = tmp_path / "names"

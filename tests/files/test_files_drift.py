@@ -16,7 +16,7 @@ from millstream import files, journal
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from millstream.connectors.files.options import FileFormat
+    from millstream.connectors.files.sink import FileFormat
 
 pytestmark = pytest.mark.slow
 SCHEMA = "id INT, name STRING"

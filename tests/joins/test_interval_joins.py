@@ -12,7 +12,7 @@ from millstream import journal
 from millstream.testing import Delete, Watermark
 
 if TYPE_CHECKING:
-    from millstream.testing import Runner
+    from millstream.testing import Inputs, Runner
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 TEN_MINUTES = "s.user = c.user AND c.at BETWEEN s.at AND s.at + INTERVAL 10 MINUTES"
@@ -50,6 +50,9 @@ def passed(moment: str) -> Watermark:
     return Watermark(moment)
 
 
+Pairs = list[tuple[str | None, str | None]]
+
+
 def said(epochs: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
     """The rows of each epoch; what is not there is None."""
     return [sorted(((row.get("term"), row.get("link")) for row in rows), key=str) for rows in epochs]
@@ -57,11 +60,11 @@ def said(epochs: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
 
 @pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_rows_wait_until_no_partner_can_come(millstream: Runner, restart: bool) -> None:
-    inputs = {
-        "searches": [[search(at(0), "a"), search(at(5), "b"), passed(at(5))], [passed(at(10))], [passed(at(11))], []],
-        "clicks": [[click(at(4), "x"), passed(at(5))], [passed(at(10))], [passed(at(11))], [passed(at(16))]],
+    later = [[passed(at(10))], [passed(at(11))], [passed(at(16))]]
+    inputs: Inputs = {
+        "searches": [[search(at(0), "a"), search(at(5), "b"), passed(at(5))], *later],
+        "clicks": [[click(at(4), "x"), passed(at(5))], *later],
     }
-    inputs["searches"][3] = [passed(at(16))]
     result = millstream.run(every_kind(), inputs, restart_between=restart)
     pair, alone = ("a", "x"), ("b", None)
     assert said(result["inner_out"].epochs) == [[pair], [], [], []]
@@ -77,7 +80,7 @@ def test_rows_wait_until_no_partner_can_come(millstream: Runner, restart: bool) 
 @pytest.mark.slow
 @pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_partner_may_come_much_later(millstream: Runner, restart: bool) -> None:
-    inputs = {
+    inputs: Inputs = {
         "searches": [[search(at(0), "a")], [passed(at(9))], [search(at(9), "late")], [passed(at(30))]],
         "clicks": [[], [passed(at(9))], [click(at(10), "x"), click(at(10), "x")], [passed(at(30))]],
     }
@@ -90,7 +93,7 @@ def test_a_partner_may_come_much_later(millstream: Runner, restart: bool) -> Non
 
 
 def test_late_rows_are_counted_and_join_nothing(millstream: Runner) -> None:
-    inputs = {
+    inputs: Inputs = {
         "searches": [[search(at(0), "a"), passed(at(20))], [search(at(9), "over")], [search(at(15), "b")]],
         "clicks": [[passed(at(20))], [click(at(19), "over")], [click(at(21), "x")]],
     }
@@ -110,8 +113,16 @@ def test_rows_that_can_match_nothing_go_out_at_once(millstream: Runner) -> None:
         "clicks": [[click(at(0), "no user", None), click(None, "no time")]],
     }
     result = millstream.run(every_kind(), inputs)
-    left, right = [("no time", None), ("no user", None)], [(None, "no time"), (None, "no user")]
-    sides = {"inner": [], "left": left, "right": right, "full": [*left, *right], "semi": [], "anti": left}
+    left: Pairs = [("no time", None), ("no user", None)]
+    right: Pairs = [(None, "no time"), (None, "no user")]
+    sides: dict[str, Pairs] = {
+        "inner": [],
+        "left": left,
+        "right": right,
+        "full": [*left, *right],
+        "semi": [],
+        "anti": left,
+    }
     for how, rows in sides.items():
         assert said(result[f"{how}_out"].epochs) == [sorted(rows, key=str)], how
 
@@ -153,6 +164,7 @@ def hourly(how: str) -> ms.Job:
     job = ms.Job("searches")
     searches, clicks = streams(job)
     joined = searches.join(clicks, on=TEN_MINUTES, how=how).select("s.term", "c.link", "s.at", "s.user")
+    assert isinstance(joined, ms.Stream)
     hours = joined.window(ms.tumbling("1 hour"))
     hours.agg(n="count(*)", links="count(link)").final().named("hours").to(journal.sink("hours"))
     again = joined.as_("j").join(
@@ -176,13 +188,15 @@ def hourly(how: str) -> ms.Job:
 @pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_waited_is_not_late_for_what_follows(millstream: Runner, restart: bool) -> None:
     """The watermark jumps far past the end of the window, and of the row's own time, in one epoch."""
-    inputs = {
-        "searches": [[search(at(0), "a"), search(at(3), "b")], [search(at(300), "z"), passed(at(300))], []],
-        "clicks": [[click(at(4), "x")], [passed(at(300))], [passed(at(400))]],
+    inputs: Inputs = {
+        "searches": [
+            [search(at(0), "a"), search(at(3), "b")],
+            [search(at(300), "z"), passed(at(300))],
+            [passed(at(400))],
+        ],
+        "clicks": [[click(at(2), "x")], [passed(at(300))], [passed(at(400))]],
+        "people": [[{"user": "ann", "name": name, "at": when} for name, when in (("Ann", at(0)), ("Anne", at(2)))]],
     }
-    inputs["searches"][2] = [passed(at(400))]
-    inputs["clicks"][0] = [click(at(2), "x")]
-    inputs["people"] = [[{"user": "ann", "name": name, "at": when} for name, when in (("Ann", at(0)), ("Anne", at(2)))]]
     result = millstream.run(hourly("left"), inputs, restart_between=restart)
     counted = [[(row["window_start"], row["n"], row["links"]) for row in rows] for rows in result["hours"].epochs]
     # `a` has a click, `b` has waited for one in vain: both are in the first hour, although it is over by hours.
@@ -205,6 +219,7 @@ def test_columns_that_nobody_reads_need_not_be_there(millstream: Runner) -> None
     job = ms.Job("searches")
     searches, clicks = streams(job)
     joined = searches.join(clicks, on=TEN_MINUTES).select("s.term", "c.link", "s.at")
+    assert isinstance(joined, ms.Stream)
     joined.window(ms.tumbling("1 hour")).group_by("link").agg(n="count(*)").to(journal.sink("links"))
     result = millstream.run(job, {"searches": [search(at(0), "a")], "clicks": [click(at(1), "x")]})
     assert [(row["link"], row["n"]) for row in result["links"].rows] == [("x", 1)]

@@ -13,7 +13,7 @@ from millstream import journal
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from millstream.testing import Runner
+    from millstream.testing import Inputs, Runner
 
 
 def test_a_key_that_is_compared_in_another_type_tells_nothing_apart(tmp_path: Path, spark: SparkSession) -> None:
@@ -41,7 +41,7 @@ def test_nulls_that_are_equal(millstream: Runner, mode: ms.Mode | None) -> None:
         both = left.join(right, on="a.k <=> b.k AND b.x IS NOT DISTINCT FROM a.x", how=how)
         both.select("a.n", "b.id").to(journal.sink(how, changelog=True))
     left.enrich(right, on="a.k <=> b.k").select("a.n", "b.id").to(journal.sink("enriched"))
-    given = {
+    given: Inputs = {
         "right": [{"id": 1, "k": None, "x": 0.0}, {"id": 2, "k": 2, "x": None}, {"id": 3, "k": None, "x": None}],
         "left": [
             {"n": 1, "k": None, "x": -0.0},

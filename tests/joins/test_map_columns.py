@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import millstream as ms
 from millstream import journal
-from millstream.testing import Runner
+from millstream.testing import Inputs, Runner
 
 SCHEMA = "id INT, at TIMESTAMP, tags MAP<STRING, INT>"
 ROWS = [{"id": n, "at": f"2026-01-01T00:0{n}:00Z", "tags": {"n": n}} for n in (1, 2, 3)]
@@ -20,7 +20,7 @@ def test_they_pass_a_level_come_late_and_are_spread(millstream: Runner) -> None:
     rows.group_by("id").agg(n="count(*)").group_by("n").agg(ids="count(*)").to(journal.sink("counts"))
     rows.select("id", "tags").to(journal.sink("passing"))
     rows.window(ms.tumbling("1 minute")).late().select("id", "tags").to(journal.sink("late"))
-    given = {"rows": [ROWS, ROWS[:1]], "names": [[{"id": 1, "name": "one"}], []]}
+    given: Inputs = {"rows": [ROWS, ROWS[:1]], "names": [[{"id": 1, "name": "one"}], []]}
     said = millstream.run(job, given)
     assert [row["tags"] for row in said["named"].rows] == [{"n": 1}] * 2
     assert sorted(row["id"] for row in said["passing"].rows) == [1, 1, 2, 3]

@@ -26,6 +26,7 @@ def waiting(path: str, checkpoint: Path) -> ms.Job:
     on = "s.user = c.user AND c.at BETWEEN s.at AND s.at + INTERVAL 10 MINUTES"
     found = searches.join(clicks, on=on, how="left").select("s.name", "s.at", link="c.name")
     found.to(journal.sink("found", path=path))
+    assert isinstance(found, ms.Stream)
     hours = found.window(ms.tumbling("1 hour")).agg(n="count(*)", links="count(link)")
     hours.final().to(journal.sink("hours", path=path))
     return job

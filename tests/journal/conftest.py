@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ import pytest
 import millstream
 from millstream import journal
 from millstream.journal import format as fmt
+from millstream.journal.reader import Isolation
+from tests.piped import Piped
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Disk:
             for value in values:
                 out.send(value, timestamp=0, partition=0)
 
-    def values(self, isolation: str = "read_committed") -> list[str]:
+    def values(self, isolation: Isolation = "read_committed") -> list[str]:
         return [(r.value or b"").decode() for r in journal.read(self.path, self.topic, isolation=isolation)]
 
     # A job's sink, by hand.
@@ -55,6 +57,10 @@ class Disk:
         return file.rename(file.parent.parent / f"{base:020d}-{token}.seg")
 
 
+NewTopic = Callable[..., AbstractContextManager[Disk]]
+StartPython = Callable[..., Piped]
+
+
 @contextmanager
 def _topic(partitions: int = 1) -> Iterator[Disk]:
     """For property tests, which need a new folder for every example."""
@@ -65,7 +71,7 @@ def _topic(partitions: int = 1) -> Iterator[Disk]:
 
 
 @pytest.fixture(scope="session")
-def new_topic() -> Callable[..., object]:
+def new_topic() -> NewTopic:
     return _topic
 
 
@@ -76,13 +82,13 @@ def disk() -> Iterator[Disk]:
 
 
 @pytest.fixture
-def python() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def python() -> Iterator[StartPython]:
     """Starts another Python that runs a script with arguments; it is gone when the test ends."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[Piped] = []
     source = str(Path(millstream.__file__).parent.parent)
 
-    def start(script: str, *arguments: object) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
+    def start(script: str, *arguments: object) -> Piped:
+        process = Piped(
             [sys.executable, "-c", script, *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import logging
 import subprocess
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from millstream import journal
 from millstream.cli.main import main
+from tests.journal.conftest import Disk, StartPython
 
 MAIN = "from millstream.cli.main import main; main()"
 
 
 @pytest.fixture(autouse=True)
-def _path(tmp_path, monkeypatch):
+def _path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MILLSTREAM_JOURNAL", str(tmp_path))
     monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
 
@@ -31,7 +33,7 @@ def good(*arguments: str, stdin: str | bytes | None = None) -> str:
     return result.stdout
 
 
-def test_create_append_read(tmp_path):
+def test_create_append_read(tmp_path: Path) -> None:
     assert good("journal", "create", "t") == f"topic t created in {tmp_path}, partitions: 1\n"
     assert good("journal", "append", "t", stdin='{"a": 1}\n\n[2]\n"three"') == "3 appended to t\n"
     assert good("journal", "read", "t") == '{"a": 1}\n[2]\n"three"\n'
@@ -43,7 +45,7 @@ def test_create_append_read(tmp_path):
     assert good("journal", "read", "t", "--follow", "--limit", "3").count("\n") == 3
 
 
-def test_path_is_an_option_or_the_working_folder(tmp_path, monkeypatch):
+def test_path_is_an_option_or_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MILLSTREAM_JOURNAL")
     monkeypatch.chdir(tmp_path)
     good("journal", "create", "here")
@@ -52,7 +54,7 @@ def test_path_is_an_option_or_the_working_folder(tmp_path, monkeypatch):
     assert journal.topics(tmp_path / "other") == ["there"]
 
 
-def test_keys_come_from_a_field(tmp_path):
+def test_keys_come_from_a_field(tmp_path: Path) -> None:
     journal.create(tmp_path, "t")
     good("journal", "append", "t", "--key", "u", stdin='{"u":"ann"}\n{"u":7}\n{"u":null}\n{"u":{"a":1}}\n')
     assert [r.key for r in journal.read(tmp_path, "t")] == [b"ann", b"7", None, b'{"a":1}']
@@ -62,7 +64,7 @@ def test_keys_come_from_a_field(tmp_path):
 
 
 @pytest.mark.parametrize("bad", ["nope", '{"a":', "NaN", "\ufeff1", b"\xff", "[" * 100_000])
-def test_a_line_that_is_not_json_is_refused_with_its_number(tmp_path, bad):
+def test_a_line_that_is_not_json_is_refused_with_its_number(tmp_path: Path, bad: str | bytes) -> None:
     journal.create(tmp_path, "t")
     bad = bad.encode() if isinstance(bad, str) else bad
     result = run("journal", "append", "t", stdin=b'{"a":1}\n\n{"a":2}\n' + bad + b'\n{"a":3}\n')
@@ -73,7 +75,7 @@ def test_a_line_that_is_not_json_is_refused_with_its_number(tmp_path, bad):
     assert [r.json() for r in journal.read(tmp_path, "t")] == [{"a": 1}, {"a": 2}]
 
 
-def test_values_of_any_kind_are_one_line_each(tmp_path):
+def test_values_of_any_kind_are_one_line_each(tmp_path: Path) -> None:
     journal.create(tmp_path, "t")
     with journal.producer(tmp_path, "t") as out:
         for value in ('{\n"a": 1}', "plain\ntext", b"\xff\x00", None, "NaN", {"é": 1}):
@@ -82,7 +84,7 @@ def test_values_of_any_kind_are_one_line_each(tmp_path):
     assert shown == ['{"a":1}', '"plain\\ntext"', '{"base64":"/wA="}', "null", '"NaN"', '{"é":1}']
 
 
-def test_meta(tmp_path):
+def test_meta(tmp_path: Path) -> None:
     journal.create(tmp_path, "t", 2)
     with journal.producer(tmp_path, "t") as out:
         out.send({"a": 1}, key=b"\xff", headers=[("h", "x"), ("n", None)], timestamp=1234, partition=1)
@@ -97,7 +99,7 @@ def test_meta(tmp_path):
     }
 
 
-def test_isolation(disk):
+def test_isolation(disk: Disk) -> None:
     disk.write_open(disk.open_file(epoch=1), '{"a":1}')
     path = str(disk.path)
     assert good("journal", "read", "t", "--path", path) == ""
@@ -105,7 +107,7 @@ def test_isolation(disk):
     assert (json.loads(shown)["offset"], json.loads(shown)["committed"]) == (None, False)
 
 
-def test_describe(tmp_path):
+def test_describe(tmp_path: Path) -> None:
     assert good("journal", "describe") == f"no topics in journal {tmp_path}\n"
     journal.create(tmp_path, "likes", 2)
     journal.create(tmp_path, "other")
@@ -124,7 +126,7 @@ def test_describe(tmp_path):
     assert [t["topic"] for t in json.loads(good("journal", "describe", "--json"))] == ["likes", "other"]
 
 
-def test_errors_are_shown_as_they_are_meant_to_be_read(tmp_path):
+def test_errors_are_shown_as_they_are_meant_to_be_read(tmp_path: Path) -> None:
     journal.create(tmp_path, "likes")
     result = run("journal", "read", "liks")
     assert result.exit_code == 1
@@ -144,11 +146,11 @@ def test_errors_are_shown_as_they_are_meant_to_be_read(tmp_path):
     )
 
 
-def test_version():
+def test_version() -> None:
     assert good("--version").startswith("millstream, version ")
 
 
-def test_a_real_pipe_appends_as_lines_come_and_follows(tmp_path, python):
+def test_a_real_pipe_appends_as_lines_come_and_follows(tmp_path: Path, python: StartPython) -> None:
     journal.create(tmp_path, "t")
     follower = python(MAIN, "journal", "read", "t", "--follow")
     writer = python(MAIN, "journal", "append", "t")
@@ -163,7 +165,7 @@ def test_a_real_pipe_appends_as_lines_come_and_follows(tmp_path, python):
     assert follower.stderr.read() == ""
 
 
-def test_a_broken_pipe_ends_quietly(tmp_path, python):
+def test_a_broken_pipe_ends_quietly(tmp_path: Path, python: StartPython) -> None:
     journal.create(tmp_path, "t")
     with journal.producer(tmp_path, "t", durable=False) as out:
         for i in range(20_000):

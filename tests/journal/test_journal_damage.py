@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import pytest
 
 from millstream import journal
 from millstream.errors import MillstreamError
 from millstream.journal import format as fmt
+from tests.journal.conftest import Disk
 
 VALUES = ("first", "second", "third")
 
 
-def frame_ends(values=VALUES) -> list[int]:
+def frame_ends(values: Sequence[str] = VALUES) -> list[int]:
     ends = [fmt.HEADER_BYTES]
     for value in values:
         ends.append(ends[-1] + len(fmt.encode(0, None, value.encode())))
@@ -21,7 +23,7 @@ def frame_ends(values=VALUES) -> list[int]:
 
 
 @pytest.mark.parametrize("length", range(frame_ends()[-1] + 1))
-def test_a_last_segment_cut_at_any_byte_keeps_exactly_its_whole_records(disk, length):
+def test_a_last_segment_cut_at_any_byte_keeps_exactly_its_whole_records(disk: Disk, length: int) -> None:
     zero = "zero" * 50  # fills a segment alone
     disk.produce(zero, *VALUES, segment_bytes=150)
     sealed, last = disk.segments()
@@ -34,7 +36,7 @@ def test_a_last_segment_cut_at_any_byte_keeps_exactly_its_whole_records(disk, le
     assert disk.segments() == [sealed, last]
 
 
-def test_a_cut_is_logged(disk, caplog):
+def test_a_cut_is_logged(disk: Disk, caplog: pytest.LogCaptureFixture) -> None:
     disk.produce(*VALUES)
     (segment,) = disk.segments()
     segment.write_bytes(segment.read_bytes()[:-1])
@@ -43,7 +45,7 @@ def test_a_cut_is_logged(disk, caplog):
     assert "cut 30 bytes of a torn record off 00000000000000000000.seg" in caplog.text
 
 
-def outcome(disk) -> list[str] | str:
+def outcome(disk: Disk) -> list[str] | str:
     try:
         return disk.values()
     except MillstreamError as error:
@@ -51,7 +53,7 @@ def outcome(disk) -> list[str] | str:
 
 
 @pytest.mark.parametrize("bit", [0, 3, 7])
-def test_no_flipped_bit_makes_a_wrong_record(disk, bit):
+def test_no_flipped_bit_makes_a_wrong_record(disk: Disk, bit: int) -> None:
     disk.produce(*VALUES)
     (segment,) = disk.segments()
     whole, ends = segment.read_bytes(), frame_ends()
@@ -66,7 +68,7 @@ def test_no_flipped_bit_makes_a_wrong_record(disk, bit):
             assert found in (list(VALUES[:-1]), "MS-JOURNAL-003"), at
 
 
-def test_no_flipped_byte_in_a_sealed_segment_is_passed_over(disk):
+def test_no_flipped_byte_in_a_sealed_segment_is_passed_over(disk: Disk) -> None:
     disk.produce(*VALUES, "fourth", segment_bytes=frame_ends()[-1])
     sealed, _ = disk.segments()
     whole = sealed.read_bytes()
@@ -81,7 +83,7 @@ def test_no_flipped_byte_in_a_sealed_segment_is_passed_over(disk):
     assert next(journal.read(disk.path, "t")).offset == 3  # as if the beginning had been dropped
 
 
-def test_corruption_is_told_with_its_place(disk):
+def test_corruption_is_told_with_its_place(disk: Disk) -> None:
     disk.produce(*VALUES)
     (segment,) = disk.segments()
     whole = segment.read_bytes()
@@ -105,7 +107,7 @@ def test_corruption_is_told_with_its_place(disk):
     assert disk.values() == [*VALUES, "next"]
 
 
-def test_a_segment_of_another_version_is_refused(disk):
+def test_a_segment_of_another_version_is_refused(disk: Disk) -> None:
     disk.produce(*VALUES)
     (segment,) = disk.segments()
     whole = segment.read_bytes()
@@ -115,7 +117,7 @@ def test_a_segment_of_another_version_is_refused(disk):
     assert outcome(disk) == "MS-JOURNAL-003"
 
 
-def test_a_missing_segment_is_an_error(disk):
+def test_a_missing_segment_is_an_error(disk: Disk) -> None:
     disk.produce(*VALUES, segment_bytes=1)
     disk.segments()[1].unlink()
     with pytest.raises(MillstreamError) as caught:
@@ -124,7 +126,7 @@ def test_a_missing_segment_is_an_error(disk):
     assert caught.value.found == "the segment ends here, and the next begins at offset 2"
 
 
-def test_a_log_that_begins_too_late_for_its_reader_is_an_error(disk):
+def test_a_log_that_begins_too_late_for_its_reader_is_an_error(disk: Disk) -> None:
     with journal.Reader(disk.path, "t") as reader:
         assert reader.poll() == []
         disk.produce(*VALUES)
@@ -135,7 +137,7 @@ def test_a_log_that_begins_too_late_for_its_reader_is_an_error(disk):
         assert caught.value.found == "the records 0 to 4 are missing"
 
 
-def test_a_read_that_began_within_a_record_does_not_take_its_growth_for_damage(disk):
+def test_a_read_that_began_within_a_record_does_not_take_its_growth_for_damage(disk: Disk) -> None:
     disk.produce(*VALUES)
     (segment,) = disk.segments()
     whole = segment.read_bytes()
@@ -146,7 +148,7 @@ def test_a_read_that_began_within_a_record_does_not_take_its_growth_for_damage(d
     assert list(records) == []
 
 
-def test_a_waiting_reader_goes_on_after_a_torn_tail_was_cut(disk):
+def test_a_waiting_reader_goes_on_after_a_torn_tail_was_cut(disk: Disk) -> None:
     disk.produce(*VALUES)
     (segment,) = disk.segments()
     segment.write_bytes(segment.read_bytes()[:-3])

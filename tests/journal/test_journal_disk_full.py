@@ -5,16 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
 from millstream import journal
 from millstream.errors import MillstreamError
 from millstream.journal import format as fmt
+from tests.journal.conftest import Disk
 
 
 @pytest.fixture
-def small_disk(tmp_path):
+def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 256 KiB; skipped where it may not be mounted."""
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(tmp_path)], capture_output=True, check=False
@@ -25,11 +29,11 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
 
 
-def values(path) -> list[bytes | None]:
+def values(path: Path) -> list[bytes | None]:
     return [r.value for r in journal.read(path, "t")]
 
 
-def refused(call) -> None:
+def refused(call: Callable[[], object]) -> None:
     with pytest.raises(MillstreamError) as caught:
         call()
     assert caught.value.code == "MS-JOURNAL-009"
@@ -40,7 +44,7 @@ def record(i: int) -> bytes:
     return b"%d " % i + b"." * (900 + i % 100)
 
 
-def fill(out) -> tuple[int, int]:
+def fill(out: journal.Producer) -> tuple[int, int]:
     """Sends until the disk is full: how many were taken, and how many flushed."""
     sent = acknowledged = 0
     while True:
@@ -56,7 +60,7 @@ def fill(out) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("segment_bytes", [10_000, 1 << 20])
-def test_a_disk_that_is_really_full(small_disk, segment_bytes):
+def test_a_disk_that_is_really_full(small_disk: Path, segment_bytes: int) -> None:
     journal.create(small_disk, "t")
     (small_disk / "ballast").write_bytes(bytes(80_000))
     with journal.producer(small_disk, "t", segment_bytes=segment_bytes) as out:
@@ -70,18 +74,18 @@ def test_a_disk_that_is_really_full(small_disk, segment_bytes):
         assert values(small_disk) == [record(i) for i in range(sent + 1)]
 
 
-def fail_once(monkeypatch, name: str, code: int, after: int = 0) -> None:
+def fail_once(monkeypatch: pytest.MonkeyPatch, name: str, code: int, after: int = 0) -> None:
     """The next call of os.<name> fails; a write has then written `after` bytes, as a full disk does."""
     real = getattr(os, name)
 
-    def call(fd, *arguments):
+    def call(fd: int, *arguments: Any) -> Any:
         monkeypatch.setattr(os, name, failing if after and name == "pwrite" else real)
         if after and name == "pwrite":
             data, at = arguments
             return real(fd, data[:after], at)
         raise OSError(code, os.strerror(code))
 
-    def failing(fd, *arguments):
+    def failing(fd: int, *arguments: Any) -> NoReturn:
         monkeypatch.setattr(os, name, real)
         raise OSError(code, os.strerror(code))
 
@@ -89,7 +93,9 @@ def fail_once(monkeypatch, name: str, code: int, after: int = 0) -> None:
 
 
 @pytest.mark.parametrize("written", [0, 1, 8, 30, 31, 32, 61, 62, 63, 92])
-def test_a_write_that_fails_half_way_is_cut_to_whole_records(disk, monkeypatch, written):
+def test_a_write_that_fails_half_way_is_cut_to_whole_records(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
     with journal.producer(disk.path, "t") as out:
         out.send(b"flushed")
         out.flush()
@@ -103,7 +109,7 @@ def test_a_write_that_fails_half_way_is_cut_to_whole_records(disk, monkeypatch, 
     assert values(disk.path) == [b"flushed", b"10000", b"20000", b"30000", b"40000"]
 
 
-def test_a_record_whose_sending_failed_was_not_taken(disk, monkeypatch):
+def test_a_record_whose_sending_failed_was_not_taken(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     with journal.producer(disk.path, "t", segment_bytes=100) as out:
         out.send("a" * 50)
         fail_once(monkeypatch, "pwrite", errno.EDQUOT)
@@ -113,7 +119,7 @@ def test_a_record_whose_sending_failed_was_not_taken(disk, monkeypatch):
 
 
 @pytest.mark.parametrize("call", ["rename", "fsync"])
-def test_a_segment_that_cannot_be_begun_is_begun_later(disk, monkeypatch, call):
+def test_a_segment_that_cannot_be_begun_is_begun_later(disk: Disk, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     with journal.producer(disk.path, "t") as out:
         out.send("a")
         fail_once(monkeypatch, call, errno.ENOSPC)
@@ -123,7 +129,7 @@ def test_a_segment_that_cannot_be_begun_is_begun_later(disk, monkeypatch, call):
     assert [p.suffix for p in disk.folder().iterdir() if p.name.startswith("0")] == [".seg"]
 
 
-def test_what_an_fsync_lost_is_written_again(disk, monkeypatch):
+def test_what_an_fsync_lost_is_written_again(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failed fsync the system forgets that pages are dirty, so they must be handed over anew."""
     with journal.producer(disk.path, "t") as out:
         out.send("a")
@@ -133,7 +139,12 @@ def test_what_an_fsync_lost_is_written_again(disk, monkeypatch):
         refused(out.flush)
         written: list[bytes] = []
         real = os.pwrite
-        monkeypatch.setattr(os, "pwrite", lambda fd, data, at: written.append(bytes(data)) or real(fd, data, at))
+
+        def pwrite(fd: int, data: bytes, at: int) -> int:
+            written.append(bytes(data))
+            return real(fd, data, at)
+
+        monkeypatch.setattr(os, "pwrite", pwrite)
         out.flush()
         assert written == [fmt.encode(0, None, b"b")]
         out.flush()
@@ -141,11 +152,16 @@ def test_what_an_fsync_lost_is_written_again(disk, monkeypatch):
     assert values(disk.path) == [b"a", b"b"]
 
 
-def test_flush_syncs_the_file_and_its_name(disk, monkeypatch):
+def test_flush_syncs_the_file_and_its_name(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a crash of the machine could take the whole segment away."""
     synced: list[int] = []
     real = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino) or real(fd))
+
+    def fsync(fd: int) -> None:
+        synced.append(os.fstat(fd).st_ino)
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
     with journal.producer(disk.path, "t") as out:
         out.send("a")
         out.flush()
@@ -158,7 +174,7 @@ def test_flush_syncs_the_file_and_its_name(disk, monkeypatch):
         assert synced[2:] == [segment.stat().st_ino]
 
 
-def test_another_failure_is_not_called_a_full_disk(disk, monkeypatch):
+def test_another_failure_is_not_called_a_full_disk(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     with journal.producer(disk.path, "t") as out:
         out.send("a")
         fail_once(monkeypatch, "pwrite", errno.EIO)
@@ -167,7 +183,7 @@ def test_another_failure_is_not_called_a_full_disk(disk, monkeypatch):
     assert values(disk.path) == [b"a"]
 
 
-def test_close_lets_go_even_if_it_cannot_flush(disk, monkeypatch):
+def test_close_lets_go_even_if_it_cannot_flush(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     out = journal.producer(disk.path, "t")
     out.send("a")
     fail_once(monkeypatch, "pwrite", errno.ENOSPC)

@@ -6,12 +6,16 @@ import os
 import queue
 import threading
 import time
+from collections.abc import Generator
+from pathlib import Path
 
 from millstream import journal
 from millstream.journal import segments
+from millstream.journal.reader import Start
+from tests.journal.conftest import Disk, NewTopic
 
 
-def test_follow_waits_for_what_is_to_come(disk):
+def test_follow_waits_for_what_is_to_come(disk: Disk) -> None:
     disk.produce("a")
     records = journal.read(disk.path, "t", follow=True)
     assert next(records).value == b"a"
@@ -21,10 +25,11 @@ def test_follow_waits_for_what_is_to_come(disk):
             out.flush()
             record = next(records)
             assert (record.value, record.committed) == (value.encode(), True)
+    assert isinstance(records, Generator)
     records.close()
 
 
-def test_latest_sees_only_what_is_to_come(disk):
+def test_latest_sees_only_what_is_to_come(disk: Disk) -> None:
     disk.produce("a", "b", segment_bytes=1)
     with journal.Reader(disk.path, "t", start="latest") as reader:
         assert reader.poll() == []
@@ -34,16 +39,18 @@ def test_latest_sees_only_what_is_to_come(disk):
         assert reader.positions() == {0: 3}
 
 
-def test_a_reader_of_an_empty_topic_sees_its_first_record(new_topic):
-    for start in ("earliest", "latest", {0: 0}):
+def test_a_reader_of_an_empty_topic_sees_its_first_record(new_topic: NewTopic) -> None:
+    starts: tuple[Start, ...] = ("earliest", "latest", {0: 0})
+    for start in starts:
         with new_topic() as disk, journal.Reader(disk.path, "t", start=start) as reader:
             assert reader.poll() == []
             disk.produce("a")
             assert [r.value for r in reader.poll(60)] == [b"a"]
 
 
-def test_an_event_ends_it(disk):
-    stop, got = threading.Event(), queue.Queue()
+def test_an_event_ends_it(disk: Disk) -> None:
+    stop = threading.Event()
+    got: queue.Queue[bytes | None] = queue.Queue()
 
     def follow() -> None:
         for record in journal.read(disk.path, "t", follow=True, stop=stop):
@@ -59,7 +66,7 @@ def test_an_event_ends_it(disk):
     thread.join()
 
 
-def test_a_callable_ends_it_after_any_record(disk):
+def test_a_callable_ends_it_after_any_record(disk: Disk) -> None:
     disk.produce("a", "b", "c")
     seen: list[bytes | None] = []
     for record in journal.read(disk.path, "t", follow=True, stop=lambda: len(seen) >= 2):
@@ -67,7 +74,7 @@ def test_a_callable_ends_it_after_any_record(disk):
     assert seen == [b"a", b"b"]
 
 
-def test_a_folder_that_changed_within_the_same_tick_is_listed_again(tmp_path):
+def test_a_folder_that_changed_within_the_same_tick_is_listed_again(tmp_path: Path) -> None:
     watch = segments.FolderWatch(tmp_path)
     now = time.time_ns()
     os.utime(tmp_path, ns=(now, now + 10**12))  # as fresh as can be: it may change without showing
@@ -78,7 +85,7 @@ def test_a_folder_that_changed_within_the_same_tick_is_listed_again(tmp_path):
     assert watch.changed()
 
 
-def test_partitions_take_turns(new_topic):
+def test_partitions_take_turns(new_topic: NewTopic) -> None:
     with new_topic(2) as disk, journal.producer(disk.path, "t", durable=False) as out:
         size = segments.CHUNK // 4
         for _ in range(20):
@@ -90,7 +97,7 @@ def test_partitions_take_turns(new_topic):
             assert sum(len(reader.poll()) for _ in range(20)) > 0
 
 
-def test_reading_across_many_segments_and_chunks(disk):
+def test_reading_across_many_segments_and_chunks(disk: Disk) -> None:
     with journal.producer(disk.path, "t", durable=False, segment_bytes=3 << 20) as out:
         for i in range(60_000):
             out.send(b"%d" % i + bytes(i % 200))
@@ -100,7 +107,7 @@ def test_reading_across_many_segments_and_chunks(disk):
         while records := reader.poll():
             for record in records:
                 assert record.offset == offset
-                assert int(record.value.rstrip(b"\0")) == offset
+                assert int((record.value or b"").rstrip(b"\0")) == offset
                 offset += 1
     assert offset == 60_000
     assert next(journal.read(disk.path, "t", start={0: 59_999})).offset == 59_999

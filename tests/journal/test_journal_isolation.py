@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
@@ -13,19 +14,21 @@ from hypothesis import strategies as st
 from millstream import journal
 from millstream.errors import MillstreamError
 from millstream.journal.format import parse_segment
+from millstream.journal.reader import Start
 from millstream.journal.segments import Partition, SegmentFile
 from millstream.journal.uncommitted import OpenFiles
+from tests.journal.conftest import Disk, NewTopic
 
 
-def uncommitted(disk, start="earliest") -> journal.Reader:
+def uncommitted(disk: Disk, start: Start = "earliest") -> journal.Reader:
     return journal.Reader(disk.path, "t", isolation="read_uncommitted", start=start)
 
 
-def shown(records) -> list[tuple[str, int | None, bool]]:
-    return [(r.value.decode(), r.offset, r.committed) for r in records]
+def shown(records: Iterable[journal.Record]) -> list[tuple[str, int | None, bool]]:
+    return [((r.value or b"").decode(), r.offset, r.committed) for r in records]
 
 
-def test_uncommitted_rows_are_seen_at_once_and_not_again(disk):
+def test_uncommitted_rows_are_seen_at_once_and_not_again(disk: Disk) -> None:
     disk.produce("p")
     with uncommitted(disk) as reader, journal.Reader(disk.path, "t") as committed:
         assert shown(reader.poll()) == shown(committed.poll()) == [("p", 0, True)]
@@ -41,7 +44,7 @@ def test_uncommitted_rows_are_seen_at_once_and_not_again(disk):
         assert reader.positions() == {0: 4}
 
 
-def test_rows_that_were_not_seen_before_publication_come_with_their_offsets(disk):
+def test_rows_that_were_not_seen_before_publication_come_with_their_offsets(disk: Disk) -> None:
     with uncommitted(disk) as reader:
         file = disk.open_file(epoch=1)
         disk.write_open(file, "a")
@@ -51,7 +54,7 @@ def test_rows_that_were_not_seen_before_publication_come_with_their_offsets(disk
         assert shown(reader.poll()) == [("b", 1, True), ("c", 2, True)]
 
 
-def test_a_half_written_row_is_waited_for(disk):
+def test_a_half_written_row_is_waited_for(disk: Disk) -> None:
     file = disk.open_file(epoch=1)
     disk.write_open(file, "a", "b")
     whole = file.read_bytes()
@@ -63,7 +66,7 @@ def test_a_half_written_row_is_waited_for(disk):
             assert before + [value for value, _, _ in shown(reader.poll())] == ["a", "b"]
 
 
-def test_an_epoch_that_is_repeated_may_be_seen_again_but_counts_once(disk):
+def test_an_epoch_that_is_repeated_may_be_seen_again_but_counts_once(disk: Disk) -> None:
     with uncommitted(disk) as reader:
         first, second = disk.open_file(epoch=1), disk.open_file(epoch=1, attempt=1)
         disk.write_open(first, "a")
@@ -76,7 +79,7 @@ def test_an_epoch_that_is_repeated_may_be_seen_again_but_counts_once(disk):
     assert disk.values() == ["a", "b"]
 
 
-def test_two_attempts_are_told_apart_by_their_file(disk):
+def test_two_attempts_are_told_apart_by_their_file(disk: Disk) -> None:
     with uncommitted(disk) as reader:
         first, second = disk.open_file(epoch=1), disk.open_file(epoch=1, attempt=1)
         disk.write_open(first, "a", "a2", "a3")
@@ -88,7 +91,7 @@ def test_two_attempts_are_told_apart_by_their_file(disk):
         assert shown(reader.poll()) == [("c", 1, True)]
 
 
-def test_latest_passes_over_rows_that_are_open_now(disk):
+def test_latest_passes_over_rows_that_are_open_now(disk: Disk) -> None:
     file = disk.open_file(epoch=1)
     disk.write_open(file, "old")
     with uncommitted(disk, start="latest") as reader:
@@ -101,7 +104,7 @@ def test_latest_passes_over_rows_that_are_open_now(disk):
         assert shown(reader.poll()) == [("later", 2, True)]
 
 
-def test_a_read_to_the_end_includes_open_rows(disk):
+def test_a_read_to_the_end_includes_open_rows(disk: Disk) -> None:
     disk.produce("p")
     disk.write_open(disk.open_file(epoch=1, task=1), "b")
     disk.write_open(disk.open_file(epoch=1), "a")
@@ -109,7 +112,7 @@ def test_a_read_to_the_end_includes_open_rows(disk):
     assert disk.values("read_uncommitted") == ["p", "a", "b"]
 
 
-def test_a_producer_begins_a_segment_after_a_published_one(disk):
+def test_a_producer_begins_a_segment_after_a_published_one(disk: Disk) -> None:
     disk.produce("a")
     file = disk.open_file(epoch=1)
     disk.write_open(file, "b", "c")
@@ -122,7 +125,7 @@ def test_a_producer_begins_a_segment_after_a_published_one(disk):
     assert [s.name[:20] for s in disk.segments()] == [f"{n:020d}" for n in (0, 1, 3)]
 
 
-def test_segments_without_records_do_not_disturb(disk):
+def test_segments_without_records_do_not_disturb(disk: Disk) -> None:
     disk.produce("torn away")
     (segment,) = disk.segments()
     segment.write_bytes(segment.read_bytes()[:16])  # a producer's segment without a record
@@ -139,7 +142,7 @@ def test_segments_without_records_do_not_disturb(disk):
     assert disk.values() == ["a", "b"]
 
 
-def test_a_published_segment_without_records_shares_its_base(disk):
+def test_a_published_segment_without_records_shares_its_base(disk: Disk) -> None:
     disk.produce("a")
     void = disk.open_file(epoch=1)
     disk.write_open(void)
@@ -151,20 +154,22 @@ def test_a_published_segment_without_records_shares_its_base(disk):
     assert journal.describe(disk.path, "t").partitions[0].segments == 1
 
 
-def test_a_file_that_is_published_between_two_listings_is_not_read_twice(disk):
+def test_a_file_that_is_published_between_two_listings_is_not_read_twice(disk: Disk) -> None:
     file = disk.open_file(epoch=1)
     disk.write_open(file, "a", "b")
     where = Partition("t", 0, disk.folder())
-    follower, out = OpenFiles(where, bounded=False, from_end=False), []
+    follower = OpenFiles(where, bounded=False, from_end=False)
+    out: list[journal.Record] = []
     follower.refresh()
     follower.read(out)
     published = disk.publish(file, base=0)
     segment = parse_segment(published.name)
+    assert segment is not None
     assert follower.delivered(segment, SegmentFile(where, published.name, 0)) == len(out) == 2
     assert follower.delivered(segment, SegmentFile(where, published.name, 0)) == 0
 
 
-def test_a_torn_tail_before_a_published_segment_is_passed_over_and_then_cut(disk):
+def test_a_torn_tail_before_a_published_segment_is_passed_over_and_then_cut(disk: Disk) -> None:
     disk.produce("a", "torn")
     (segment,) = disk.segments()
     segment.write_bytes(segment.read_bytes()[:-2])
@@ -176,7 +181,7 @@ def test_a_torn_tail_before_a_published_segment_is_passed_over_and_then_cut(disk
     assert disk.values() == ["a", "b", "c"]
 
 
-def test_a_torn_published_segment_is_corrupt(disk):
+def test_a_torn_published_segment_is_corrupt(disk: Disk) -> None:
     file = disk.open_file(epoch=1)
     disk.write_open(file, "a", "b")
     published = disk.publish(file, base=0)
@@ -187,7 +192,7 @@ def test_a_torn_published_segment_is_corrupt(disk):
         assert caught.value.code == "MS-JOURNAL-003"
 
 
-def test_describe_tells_prepared_epochs(disk):
+def test_describe_tells_prepared_epochs(disk: Disk) -> None:
     files = [{"partition": 0, "name": "x", "records": n} for n in (5, 7)]
     prepared = disk.path / "t" / "prepared"
     (prepared / "job_1.out-000000000007.json").write_text(json.dumps({"format": 1, "epoch": 7, "files": files}))
@@ -207,7 +212,7 @@ steps = st.one_of(
 class Sink:
     """Three tasks that write, publish and abort as they are told, beside a producer."""
 
-    def __init__(self, disk) -> None:
+    def __init__(self, disk: Disk) -> None:
         self.disk = disk
         self.rows: dict[int, list[str]] = {0: [], 1: [], 2: []}  # open, by task
         self.files: dict[int, Path] = {}
@@ -236,7 +241,7 @@ class Sink:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(steps, max_size=25))
-def test_in_any_order_every_row_is_delivered_once(new_topic, plan):
+def test_in_any_order_every_row_is_delivered_once(new_topic: NewTopic, plan: list[tuple[str, int, int]]) -> None:
     """Rows of an aborted epoch may be seen, before it is gone; all others are, and none twice."""
     with new_topic() as disk, uncommitted(disk) as reader:
         sink = Sink(disk)
@@ -248,8 +253,11 @@ def test_in_any_order_every_row_is_delivered_once(new_topic, plan):
                 sink.step(number, what, task, count)
         while more := reader.poll():
             seen += more
-        delivered = [r.value.decode() for r in seen]
+        delivered = [(r.value or b"").decode() for r in seen]
         assert len(delivered) == len(set(delivered))
         assert set(delivered) - sink.aborted == {*sink.log, *chain.from_iterable(sink.rows.values())}
-        assert all(sink.log[r.offset] == r.value.decode() for r in seen if r.committed)
+        for record in seen:
+            if record.committed:
+                assert record.offset is not None
+                assert record.value == sink.log[record.offset].encode()
         assert disk.values() == sink.log

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
 from millstream import journal
 from millstream.errors import MillstreamError
+from tests.journal.conftest import Disk, NewTopic, StartPython
 
 HOLD = """
 import sys
@@ -45,13 +47,13 @@ with journal.producer(sys.argv[1], "t", segment_bytes=4000) as out:
 """
 
 
-def refusal(disk) -> MillstreamError:
+def refusal(disk: Disk) -> MillstreamError:
     with pytest.raises(MillstreamError) as caught, journal.producer(disk.path, "t") as out:
         out.send("x")
     return caught.value
 
 
-def test_a_second_writer_in_another_process_is_refused(disk, python):
+def test_a_second_writer_in_another_process_is_refused(disk: Disk, python: StartPython) -> None:
     other = python(HOLD, disk.path)
     assert other.stdout.readline() == "holding\n"
     assert refusal(disk).text() == (
@@ -66,7 +68,7 @@ def test_a_second_writer_in_another_process_is_refused(disk, python):
     assert disk.values() == ["held", "after"]
 
 
-def test_a_second_writer_in_this_process_is_refused(disk, python):
+def test_a_second_writer_in_this_process_is_refused(disk: Disk, python: StartPython) -> None:
     with journal.producer(disk.path, "t") as out:
         out.send("x")
         assert refusal(disk).found == "the lock is held by another producer of this process"
@@ -77,7 +79,7 @@ def test_a_second_writer_in_this_process_is_refused(disk, python):
     assert disk.values() == ["x", "y"]
 
 
-def test_another_name_of_the_same_folder_is_the_same_partition(disk, tmp_path):
+def test_another_name_of_the_same_folder_is_the_same_partition(disk: Disk, tmp_path: Path) -> None:
     alias = tmp_path / "alias"
     alias.symlink_to(disk.path)
     with journal.producer(disk.path, "t") as out:
@@ -86,7 +88,7 @@ def test_another_name_of_the_same_folder_is_the_same_partition(disk, tmp_path):
             other.send("y")
 
 
-def test_partitions_are_locked_one_by_one(new_topic):
+def test_partitions_are_locked_one_by_one(new_topic: NewTopic) -> None:
     with (
         new_topic(2) as disk,
         journal.producer(disk.path, "t") as one,
@@ -99,7 +101,7 @@ def test_partitions_are_locked_one_by_one(new_topic):
             other.send("z", partition=0)
 
 
-def test_a_forked_child_does_not_take_its_parents_lock_for_its_own(disk):
+def test_a_forked_child_does_not_take_its_parents_lock_for_its_own(disk: Disk) -> None:
     with journal.producer(disk.path, "t") as out:
         out.send("x")
         child = os.fork()
@@ -113,7 +115,7 @@ def test_a_forked_child_does_not_take_its_parents_lock_for_its_own(disk):
         assert journal.describe(disk.path, "t").partitions[0].writer
 
 
-def test_threads_share_a_producer(disk):
+def test_threads_share_a_producer(disk: Disk) -> None:
     with journal.producer(disk.path, "t", durable=False) as out:
 
         def send(name: int) -> None:
@@ -132,7 +134,7 @@ def test_threads_share_a_producer(disk):
 
 
 @pytest.mark.slow
-def test_what_was_flushed_survives_kills_while_others_read(disk, python):
+def test_what_was_flushed_survives_kills_while_others_read(disk: Disk, python: StartPython) -> None:
     seen: list[journal.Record] = []
     stop = threading.Event()
     reading = threading.Thread(target=lambda: seen.extend(journal.read(disk.path, "t", follow=True, stop=stop)))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
-from segment_bytes import read_topic
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.storage import CheckpointFolder
+from tests.journal_spark.segment_bytes import read_topic
 
 
 def sink(journal: Path, topic: str, mode: str = "append", writer: str = "job_1") -> dict[str, str]:
@@ -27,12 +30,17 @@ def contents(journal: Path, topic: str) -> list[tuple[bytes | None, bytes | None
     return [(r.key, r.value) for records in read_topic(journal, topic).values() for r in records]
 
 
+def paths(checkpoint: Path) -> str:
+    return json.dumps(CheckpointFolder(str(checkpoint)).for_kernels())
+
+
 @contextmanager
 def recovered(spark: SparkSession, sinks: str, checkpoint: Path) -> Iterator[Any]:
     """What a run does around its query: recovery, locks, and the publisher that listens."""
-    jvm = spark.sparkContext._jvm
-    locks = jvm.millstream.sink.Recovery.run(sinks, str(checkpoint))
-    publisher = jvm.millstream.sink.Publisher(sinks, str(checkpoint))
+    jvm = spark._jvm
+    assert jvm is not None
+    locks = jvm.millstream.sink.Recovery.run(sinks, paths(checkpoint))
+    publisher = jvm.millstream.sink.Publisher(sinks, paths(checkpoint))
     spark._jsparkSession.streams().addListener(publisher)
     try:
         yield publisher
@@ -46,7 +54,7 @@ def start(df: DataFrame, sinks: str, checkpoint: Path, **trigger: Any) -> Stream
     writer = df.writeStream.format("millstream-sinks").option("sinks", sinks).outputMode("update")
     if "realTime" in trigger:
         writer = writer.option("flush", "each")
-    return writer.option("checkpointLocation", str(checkpoint)).trigger(**trigger).start()
+    return writer.option("checkpointLocation", CheckpointFolder(str(checkpoint)).spark).trigger(**trigger).start()
 
 
 def stream(spark: SparkSession, journal: Path, topic: str, **options: str) -> DataFrame:

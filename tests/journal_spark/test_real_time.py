@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from segment_bytes import Record, append, make_topic, read_segment, write_segment
-from sink_run import contents, recovered, sink, start, stream
+
+from tests.journal_spark.segment_bytes import Record, append, make_topic, read_segment, write_segment
+from tests.journal_spark.sink_run import contents, recovered, sink, start, stream
 
 pytestmark = pytest.mark.slow
 

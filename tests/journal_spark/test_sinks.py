@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from segment_bytes import Record, append, frame, make_topic, read_topic, write_segment
-from sink_run import contents, recovered, sink, start, stream
+
+from tests.journal_spark.segment_bytes import Record, append, frame, make_topic, read_topic, write_segment
+from tests.journal_spark.sink_run import contents, paths, recovered, sink, start, stream
 
 
 def tagged(spark: SparkSession, rows: list[tuple[int, str | None, str | None, int]]) -> DataFrame:
@@ -19,7 +20,15 @@ def tagged(spark: SparkSession, rows: list[tuple[int, str | None, str | None, in
     return df.selectExpr("sink", "CAST(key AS BINARY) key", "CAST(value AS BINARY) value", "w")
 
 
-def write_batch(spark: SparkSession, rows: list[tuple[int, str | None, str | None, int]], *sinks: Any) -> None:
+Row = tuple[int, str | None, str | None, int]
+
+
+def recovery(spark: SparkSession) -> Any:
+    assert spark._jvm is not None
+    return spark._jvm.millstream.sink.Recovery
+
+
+def write_batch(spark: SparkSession, rows: list[Row], *sinks: Any) -> None:
     writer = tagged(spark, rows).write.format("millstream-sinks").mode("append")
     writer.option("sinks", json.dumps(sinks)).save()
 
@@ -47,7 +56,7 @@ def test_changelog_writes_what_it_is_handed(spark: SparkSession, tmp_path: Path)
 
 def test_upsert_drops_a_tombstone_that_is_replaced_at_once(spark: SparkSession, tmp_path: Path) -> None:
     make_topic(tmp_path, "t")
-    rows = [
+    rows: list[Row] = [
         (0, "a", "1", 1),
         *((0, "a", "1", -1), (0, "a", "2", 1)),
         *((0, "a", "2", -1), (0, "b", "1", 1)),
@@ -125,8 +134,8 @@ def test_two_phases(spark: SparkSession, tmp_path: Path) -> None:
     assert contents(tmp_path, "out") == []
 
     for name in ("1", ".1.crc"):
-        (checkpoint / "commits" / name).unlink(missing_ok=True)
-    spark.sparkContext._jvm.millstream.sink.Recovery.run(sinks, str(checkpoint)).close()
+        (checkpoint / "spark" / "commits" / name).unlink(missing_ok=True)
+    recovery(spark).run(sinks, paths(checkpoint)).close()
     assert contents(tmp_path, "out") == [(b"k", b"0")]
     assert list((tmp_path / "out" / "prepared").iterdir()) == []
     assert list((tmp_path / "out" / "0" / "open").iterdir()) == []
@@ -144,10 +153,9 @@ def test_publishing_again_changes_nothing(spark: SparkSession, tmp_path: Path) -
     start(df, sinks, tmp_path / "c", availableNow=True).awaitTermination(60)
     listed = next((tmp_path / "out" / "prepared").iterdir())
     kept = listed.read_bytes()
-    recovery = spark.sparkContext._jvm.millstream.sink.Recovery
-    recovery.run(sinks, str(tmp_path / "c")).close()
+    recovery(spark).run(sinks, paths(tmp_path / "c")).close()
     listed.write_bytes(kept)
-    recovery.run(sinks, str(tmp_path / "c")).close()
+    recovery(spark).run(sinks, paths(tmp_path / "c")).close()
     assert contents(tmp_path, "out") == [(b"k", b"0")]
     assert not listed.exists()
 
@@ -164,22 +172,22 @@ def test_a_sink_follows_a_torn_producer(spark: SparkSession, tmp_path: Path) -> 
 def test_one_writer_per_partition(spark: SparkSession, tmp_path: Path) -> None:
     make_topic(tmp_path, "t", 2)
     sinks = json.dumps([sink(tmp_path, "t"), sink(tmp_path, "t", writer="second")])
-    recovery = spark.sparkContext._jvm.millstream.sink.Recovery
-    locks = recovery.run(sinks, str(tmp_path / "c"))
+    recover = recovery(spark).run
+    locks = recover(sinks, paths(tmp_path / "c"))
     refused = 'MS-JOURNAL-005: topic "t", partition 0 has another writer.'
     with pytest.raises(Exception, match="MS-JOURNAL-005") as error:
-        recovery.run(sinks, str(tmp_path / "other"))
+        recover(sinks, paths(tmp_path / "other"))
     assert refused in str(error.value)
     with pytest.raises(Exception, match="MS-CHECKPOINT-005: another run of this job"):
-        recovery.run("[]", str(tmp_path / "c"))
+        recover("[]", paths(tmp_path / "c"))
     with (tmp_path / "t" / "1" / "lock").open("w") as file:
         with pytest.raises(OSError):
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         locks.close()
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with pytest.raises(Exception, match='MS-JOURNAL-005: topic "t", partition 1 has another writer'):
-            recovery.run(sinks, str(tmp_path / "c"))
-    recovery.run(sinks, str(tmp_path / "c")).close()
+            recover(sinks, paths(tmp_path / "c"))
+    recover(sinks, paths(tmp_path / "c")).close()
 
 
 def test_a_failed_publication_fails_the_query(spark: SparkSession, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from segment_bytes import Record, append, frame, header, make_topic, write_segment
+
+from tests.journal_spark.segment_bytes import Record, append, frame, header, make_topic, write_segment
 
 
 def rows(count: int, first: int = 0) -> list[Record]:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from broker import Topics
+
 from servers.kafka import Kafka, running
+from servers.proxy import TLS_REFUSAL, Proxy
+from tests.kafka.broker import Topics
 
 NUMBERS = itertools.count()
 
@@ -20,8 +22,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def broker() -> Iterator[Kafka]:
-    with running() as kafka:
+def way() -> Iterator[Proxy]:
+    """To the broker, over TLS: for a job that is to be dead for it and not for us."""
+    with Proxy(refusal=TLS_REFUSAL) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def broker(way: Proxy) -> Iterator[Kafka]:
+    with running(told_tls=way.port) as kafka:
+        way.to = kafka.port_tls
         yield kafka
 
 

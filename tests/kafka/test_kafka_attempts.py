@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from broker import Topics
+from tests.kafka.broker import Topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,7 +16,8 @@ class Driver:
     """What Spark does with the sink of a job, call by call."""
 
     def __init__(self, topics: Topics, topic: str, folder: Path, spark: SparkSession) -> None:
-        self._jvm: Any = spark._jvm
+        assert spark._jvm is not None
+        self._jvm = spark._jvm
         told = {
             "name": "out",
             "kind": "kafka",

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from broker import Topics
-from count_job import MODES, count_job
-from servers.kafka_cluster import COPIES, Brokers, running
-from test_kafka_kill import Sender, finish
 
 import millstream as ms
-from crash.process import committed, until
+from servers.kafka_cluster import COPIES, Brokers, running
+from tests.crash.process import committed, until
+from tests.kafka.broker import Topics
+from tests.kafka.count_job import MODES, count_job
+from tests.kafka.test_kafka_kill import Sender, finish
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_each_broker_killed_in_turn(brokers: Brokers, spark: SparkSession, tmp_p
     source = topics.create("in", 2)
     for topic in ("every", "counts"):
         topics.create(topic, 2)
-    job = count_job(brokers.servers, topics.prefix, str(tmp_path / "checkpoint"), "15 minutes")
+    job = count_job(brokers.servers, topics.prefix, str(tmp_path / "checkpoint"))
     with Sender(topics, seed=4) as sender:
         run = job.start(MODES["real-time"], spark=spark, restarts=ms.exponential_delay(most="2 seconds"))
 

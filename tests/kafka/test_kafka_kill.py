@@ -1,4 +1,8 @@
-"""Exactly once into Kafka, shown: the job is killed at every place that a sink meets, and at random moments."""
+"""Exactly once into Kafka, shown: the job is killed at every place that a sink meets, and at random moments.
+
+Mostly it does not die. For the broker it does: its connections end, with their transactions open, and nobody hears of
+it again before the run is over.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,22 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from broker import Topics
 from confluent_kafka import Producer
-from count_job import MODES, count_job
 
 import millstream as ms
-from crash.process import PATIENCE, Process, committed, dead, until
 from millstream.testing.faults import REPAIR_POINTS, Fault
+from servers.kafka import Kafka
+from servers.proxy import Proxy
+from tests.crash.lives import Lives
+from tests.crash.process import PATIENCE, committed, until
+from tests.kafka.broker import Topics
+from tests.kafka.count_job import LONG, MODES, count_job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +47,8 @@ POINTS = {
     # Where an epoch that is run again has the same rows, half of them will do.
     "micro-batch": ("sink.write", "commits.before", "sink.publish.between"),
 }
+IN_EARNEST = {"real-time": "commits.before", "micro-batch": "sink.publish.between"}
+"""Where the process dies; at the other points an image of it goes on."""
 
 
 class Sender:
@@ -72,17 +83,10 @@ class Sender:
                 return
 
 
-def process(
-    topics: Topics, folder: Path, mode: str, fault: Fault | None = None, timeout: str = "15 minutes"
-) -> Process:
-    arguments = [topics.servers, topics.prefix, str(folder / "checkpoint"), mode, timeout]
-    return Process(Path(__file__).with_name("count_job.py"), arguments, folder, fault)
-
-
 def finish(topics: Topics, folder: Path, mode: ms.Mode, sent: list[tuple[str, int]], spark: SparkSession) -> None:
     """A last run without faults, until every row is there; then both sinks must be right."""
     every = topics.name("every")
-    run = count_job(topics.servers, topics.prefix, str(folder / "checkpoint"), "15 minutes").start(mode, spark=spark)
+    run = count_job(topics.servers, topics.prefix, str(folder / "checkpoint")).start(mode, spark=spark)
     try:
         deadline = time.monotonic() + PATIENCE
         while len(topics.read(every)) < len(sent):
@@ -98,51 +102,80 @@ def finish(topics: Topics, folder: Path, mode: ms.Mode, sent: list[tuple[str, in
 
 @pytest.fixture
 def folder(topics: Topics, tmp_path: Path) -> Path:
+    """Where the job writes, but for its topics."""
     for topic in ("in", "every", "counts"):
         topics.create(topic, 2)
-    return tmp_path
+    return tmp_path / "run"
 
 
-def killed(topics: Topics, folder: Path, mode: str, fault: Fault, timeout: str = "15 minutes") -> None:
-    """A run up to its end at a fault."""
-    job = process(topics, folder, mode, fault, timeout)
-    until(lambda: dead(job))
-    job.kill()
-    assert f"fault: killed at {fault.point}" in (folder / "log.txt").read_text()
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lives]:
+    with Lives("tests.kafka.count_job", tmp_path_factory.mktemp("lives")) as made:
+        yield made
+
+
+@pytest.fixture
+def job(lives: Lives, topics: Topics, folder: Path, way: Proxy, broker: Kafka) -> Job:
+    return Job(lives, way, folder, (f"127.0.0.1:{way.port}", str(broker.ca), topics.prefix))
+
+
+@dataclass(frozen=True)
+class Job:
+    """The job's lives, and its way to the broker."""
+
+    lives: Lives
+    way: Proxy
+    folder: Path
+    arguments: tuple[str, ...]
+
+    def of(self, mode: str, timeout: str = LONG) -> Job:
+        self.lives.of(self.folder, *self.arguments, mode, timeout)
+        return self
+
+    @property
+    def committed(self) -> int:
+        return committed(self.folder / "checkpoint")
+
+    def imaged(self, fault: Fault) -> None:
+        self.lives.imaged(fault, self.way)
 
 
 @pytest.mark.parametrize("mode", POINTS)
-def test_killed_at_each_named_point(topics: Topics, folder: Path, mode: str, spark: SparkSession) -> None:
+def test_killed_at_each_named_point(topics: Topics, folder: Path, mode: str, job: Job, spark: SparkSession) -> None:
+    job.of(mode)
     with Sender(topics, seed=1) as sender:
         for point in POINTS[mode]:
-            killed(topics, folder, mode, Fault(point, committed(folder / "checkpoint") + 3))
+            kill = job.lives.killed if point == IN_EARNEST[mode] else job.imaged
+            kill(Fault(point, job.committed + 3))
         sender.finish()
         finish(topics, folder, MODES[mode], sender.sent, spark)
 
 
-def test_killed_at_random_moments(topics: Topics, folder: Path, spark: SparkSession) -> None:
+@pytest.mark.long
+def test_killed_at_random_moments(topics: Topics, folder: Path, job: Job, spark: SparkSession) -> None:
+    job.of("real-time")
     moments = random.Random(2)
     with Sender(topics, seed=2) as sender:
         for _ in range(3):
-            before = committed(folder / "checkpoint")
-            job = process(topics, folder, "real-time")
-            try:
-                until(lambda b=before: committed(folder / "checkpoint") > b, job)  # type: ignore[misc]
-                time.sleep(moments.random())
-            finally:
-                job.kill()
+            before = job.committed
+            job.lives.begin()
+            until(lambda b=before: job.committed > b)  # type: ignore[misc]
+            time.sleep(moments.random())
+            job.lives.kill()
         sender.finish()
         finish(topics, folder, MODES["real-time"], sender.sent, spark)
 
 
-def test_what_kafka_has_thrown_away_is_written_again(topics: Topics, folder: Path, spark: SparkSession) -> None:
+def test_what_kafka_has_thrown_away_is_written_again(
+    topics: Topics, folder: Path, job: Job, spark: SparkSession
+) -> None:
     """Committed to the checkpoint, not all of it to Kafka, and then away for longer than the transaction's time."""
     every = topics.name("every")
 
     def away(rows: range, point: str) -> list[tuple[str, int]]:
         sent = [(f"k{n % 7}", n) for n in rows]
         topics.send(topics.name("in"), *({"k": key, "n": n} for key, n in sent))
-        killed(topics, folder, "micro-batch", Fault(point), "2 seconds")
+        job.of("micro-batch", "2 seconds").imaged(Fault(point))
         until(lambda: all(topics.settled(topics.name(name)) for name in ("every", "counts")))
         return sent
 
@@ -156,9 +189,9 @@ def test_what_kafka_has_thrown_away_is_written_again(topics: Topics, folder: Pat
     # Where the topic no longer holds them either, nothing is passed over.
     away(range(40, 80), "sink.publish.before")
     topics.forget(every)
-    job = count_job(topics.servers, topics.prefix, str(folder / "checkpoint"), "2 seconds")
+    last = count_job(topics.servers, topics.prefix, str(folder / "checkpoint"), "2 seconds")
     with pytest.raises(ms.MillstreamError) as caught:
-        job.run(MODES["micro-batch"], spark=spark)
+        last.run(MODES["micro-batch"], spark=spark)
     assert caught.value.code == "MS-KAFKA-006"
     assert caught.value.at is not None
     assert f'topic "{every}" holds 0' in caught.value.message

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from broker import Topics
-from count_job import MODES, count_job
-from test_kafka_kill import Sender, finish, process
 
 import millstream as ms
-from crash.process import PATIENCE, Process, committed, until
+from tests.crash.process import PATIENCE, Process, committed, until
+from tests.kafka.broker import Topics
+from tests.kafka.count_job import MODES, count_job
+from tests.kafka.test_kafka_kill import Sender, finish
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +26,11 @@ def folder(topics: Topics, tmp_path: Path) -> Path:
     for topic in ("in", "every", "counts"):
         topics.create(topic, 2)
     return tmp_path
+
+
+def process(topics: Topics, folder: Path, mode: str) -> Process:
+    arguments = [topics.servers, topics.prefix, str(folder / "checkpoint"), mode]
+    return Process(Path(__file__).with_name("count_job.py"), arguments, folder)
 
 
 def advanced(folder: Path, job: Process, epochs: int = 2) -> None:
@@ -70,7 +75,7 @@ def test_a_second_run_is_refused_and_takes_nothing_away(topics: Topics, folder: 
         first = process(topics, folder, "real-time")
         try:
             advanced(folder, first)
-            second = count_job(topics.servers, topics.prefix, str(folder / "checkpoint"), "15 minutes")
+            second = count_job(topics.servers, topics.prefix, str(folder / "checkpoint"))
             with pytest.raises(ms.MillstreamError) as caught:
                 second.run(MODES["real-time"], spark=spark)
             assert caught.value.code == "MS-CHECKPOINT-005"

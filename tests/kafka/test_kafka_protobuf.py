@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from broker import Topics
 from google.protobuf import descriptor_pb2, message_factory, timestamp_pb2, wrappers_pb2
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import MessageToDict
 
 import millstream as ms
 from millstream import kafka
+from tests.kafka.broker import Topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -128,7 +128,8 @@ def test_messages_of_python_come_through_as_they_are(topics: Topics, spark: Spar
         MessageToDict(message) for message in sorted(sent, key=by_id)
     ]
     seen = {row["id"]: row for row in topics.rows(texts)}
-    assert seen[1] == {"id": 1, "kind": "UNKNOWN", "tags": [], "huge": 0}
+    absent = {"note": None, "nick": None, "at": None, "place": None}
+    assert seen[1] == {"id": 1, "kind": "UNKNOWN", "tags": [], "huge": 0, **absent}
     assert seen[-5]["note"] == ""
     assert seen[-5]["at"] == "1969-07-20T20:17:40.123456Z"
     assert seen[-5]["huge"] == 2**64 - 1

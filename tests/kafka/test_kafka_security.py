@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from broker import Topics
-from servers.kafka import PASSWORD, SCRAM, SCRAM_PASSWORD, USER, Kafka
 
 import millstream as ms
 from millstream import kafka
 from millstream.runtime.failures import transient
 from millstream.spark.launch import LOG
+from servers.kafka import PASSWORD, SCRAM, SCRAM_PASSWORD, USER, Kafka
+from tests.kafka.broker import Topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,4 +63,4 @@ def test_a_wrong_password_is_refused(topics: Topics, broker: Kafka, spark: Spark
         job.run(ms.available_now(), spark=spark)
     assert caught.value.code == "MS-KAFKA-010"
     assert "Authentication failed" in str(caught.value.found)
-    assert not transient(caught.value)
+    assert not transient(caught.value, job.plan())

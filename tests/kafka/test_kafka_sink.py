@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from broker import Topics
 from confluent_kafka import Message
 
 import millstream as ms
 from millstream import kafka
 from millstream.runtime.failures import transient
+from tests.kafka.broker import Topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from millstream.runtime.run import Run
 
 
 def table(messages: list[Message]) -> dict[str, Any]:
@@ -98,7 +100,7 @@ def test_real_time_is_seen_uncommitted_at_once_and_committed_after_the_epoch(
         for n in range(2, 6):
             topics.send(topic, {"n": n})
             sent = time.monotonic()
-            wait(lambda n=n: topics.rows(out, "read_uncommitted")[-1:] == [{"n": 2 * n}], run)  # type: ignore[misc]
+            wait(lambda n=n: topics.rows(out, "read_uncommitted")[-1:] == [{"n": 2 * n}], run)
             took.append(time.monotonic() - sent)
         # The epoch lasts 20 seconds: what is seen much earlier is seen before its end.
         assert min(took) < 2
@@ -111,7 +113,7 @@ def test_real_time_is_seen_uncommitted_at_once_and_committed_after_the_epoch(
 def test_what_was_open_when_a_run_stops_holds_nobody_up(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
     topic, out = topics.create("in", 1), topics.create("out", 1)
 
-    def start(every: str) -> ms.Run:
+    def start(every: str) -> Run:
         job = ms.Job("stopped", checkpoint=str(tmp_path / "checkpoint"))
         job.stream(kafka.source(topic), "n INT", name="in").to(kafka.sink(out))
         return job.start(ms.real_time(every), spark=spark)
@@ -158,7 +160,7 @@ def test_upserts_come_back_as_a_table(topics: Topics, spark: SparkSession, tmp_p
             run.stop()
 
 
-def wait(condition: Any, *runs: ms.Run, seconds: float = 120) -> None:
+def wait(condition: Any, *runs: Run, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         for run in runs:
@@ -176,4 +178,4 @@ def test_brokers_that_refuse_are_quoted(topics: Topics, spark: SparkSession, tmp
         job.run(ms.available_now(), spark=spark)
     assert caught.value.code == "MS-KAFKA-010"
     assert "timeout" in caught.value.message
-    assert not transient(caught.value)
+    assert not transient(caught.value, job.plan())

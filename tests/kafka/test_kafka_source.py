@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from broker import Topics
 
 import millstream as ms
 from millstream import journal, kafka
+from tests.kafka.broker import Topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from millstream.runtime.run import Run
 
 
 class Jobs:
@@ -270,11 +272,11 @@ def test_what_is_not_there(topics: Topics, jobs: Jobs, monkeypatch: pytest.Monke
     assert caught.value.hint == f"did you mean {topics.name('likes')}?"
 
 
-def until(condition: Callable[[], bool], run: ms.Run, seconds: float = 120) -> None:
+def until(condition: Callable[[], bool], run: Run, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert not run.poll(0.05)
-        assert time.monotonic() < deadline, "nothing happens any more"
+        assert time.monotonic() < deadline, f"nothing happens any more: {run.metrics()}"
 
 
 def test_real_time(topics: Topics, jobs: Jobs) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from inputs import accounts, facts, items
-from jobs import job
-
 import millstream as ms
 from millstream.testing.oracle import Topics
+from tests.oracle.inputs import accounts, facts, items
+from tests.oracle.jobs import job
 
 FIGURES = {
     "n": "count(*)",

@@ -3,11 +3,10 @@ the latest known is then the last that there is."""
 
 from __future__ import annotations
 
-from inputs import accounts, facts, items, people
-from jobs import job
-
 import millstream as ms
 from millstream.testing.oracle import Topics
+from tests.oracle.inputs import accounts, facts, items, people
+from tests.oracle.jobs import job
 
 
 @job(first=("items", "people", "accounts"), facts=120, items=250, people=200, accounts=160)

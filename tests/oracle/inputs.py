@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from random import Random
 
 import millstream as ms
 from millstream.testing import cases
-from millstream.testing.cases import Change, Column, decimals, doubles, lists, nullable, whole, words
+from millstream.testing.cases import (
+    Broken,
+    Change,
+    Column,
+    Edit,
+    Fact,
+    Row,
+    Upsert,
+    decimals,
+    doubles,
+    lists,
+    nullable,
+    whole,
+    words,
+)
 from millstream.testing.oracle import Topics
 
 CASES = 12
@@ -69,8 +85,29 @@ MAKE: dict[str, Callable[[Random, int], list[Change]]] = {
 }
 
 
-def make(seed: int, **counts: int) -> dict[str, list[Change]]:
-    return {name: MAKE[name](Random(f"{seed} {name}"), count) for name, count in counts.items()}
+def make(seeds: Sequence[int], **counts: int) -> dict[str, list[Change]]:
+    """Changes of all seeds, one of each in turn. Their cases are kept apart: the first of two has the even ones."""
+    found = {}
+    for name, count in counts.items():
+        parts = [MAKE[name](Random(f"{seed} {name}"), count) for seed in seeds]
+        apart = [[moved(change, len(parts), n) for change in part] for n, part in enumerate(parts)]
+        found[name] = [change for turn in zip_longest(*apart) for change in turn if change is not None]
+    return found
+
+
+def moved(change: Change, times: int, more: int) -> Change:
+    """The same change of another case."""
+
+    def row(row: Row) -> Row:
+        return {**row, "c": row["c"] * times + more}
+
+    match change:
+        case Fact() | Edit():
+            return replace(change, row=row(change.row))
+        case Upsert():
+            return Upsert(row(change.key), row(change.row) if change.row else None)
+        case Broken():
+            return change
 
 
 def facts(job: ms.Job, topics: Topics, topic: str = "facts") -> ms.Stream:

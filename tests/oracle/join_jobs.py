@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from inputs import FACTS, accounts, facts, items, people
-from jobs import job
-
 import millstream as ms
 from millstream.testing.oracle import Topics
+from tests.oracle.inputs import FACTS, accounts, facts, items, people
+from tests.oracle.jobs import job
 
 
 @job(facts=100, more=60)
@@ -39,7 +38,7 @@ def self_join(job: ms.Job, topics: Topics) -> None:
     ).to(topics.sink("out", changelog=True))
 
 
-@job(quick=True, facts=70, more=40, items=120, people=150, accounts=100)
+@job(quick=True, facts=70, more=40, items=160, people=250, accounts=140)
 def joins(job: ms.Job, topics: Topics) -> None:
     """Every pair of kinds in one stage; residuals; keys of different types; hot keys with many rows on both sides."""
     stream, more, table = facts(job, topics), facts(job, topics, "more"), items(job, topics)
@@ -88,7 +87,7 @@ def key_types(job: ms.Job, topics: Topics) -> None:
     )
 
 
-@job(facts=60, more=40, items=80)
+@job(facts=100, more=80, items=80)
 def timed_joins(job: ms.Job, topics: Topics) -> None:
     """Times in the condition, and a time to live, with so much lateness that nothing is over: as any join."""
     left = job.stream(topics.source("facts"), FACTS, time="at", lateness="100 days").as_("a")
@@ -97,6 +96,7 @@ def timed_joins(job: ms.Job, topics: Topics) -> None:
     chosen = {"c": "a.c", "v": "a.v", "w": "b.v", "at": "a.at"}
     pairs = left.join(right, on=near).select(**chosen)
     pairs.to(topics.sink("pairs"))
+    assert isinstance(pairs, ms.Stream)
     left.join(right, on=f"{near} AND a.k = b.k", how="semi").select("a.c", "a.v").to(topics.sink("semi"))
     chain = pairs.as_("p").join(right, on="p.c = b.c AND b.at >= p.at AND b.at < p.at + INTERVAL 2 DAYS")
     chain.select("p.c", "p.v", "p.w", x="b.v").to(topics.sink("chain"))

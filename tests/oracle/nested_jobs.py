@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from inputs import accounts, facts, items, people
-from jobs import job
-
 import millstream as ms
 from millstream.testing.oracle import Topics
+from tests.oracle.inputs import accounts, facts, items, people
+from tests.oracle.jobs import job
 
 
-@job(facts=60, items=120, people=120)
+@job(facts=80, items=200, people=200)
 def nested(job: ms.Job, topics: Topics) -> None:
     """Joins of joins, aggregates of joins and of aggregates; a node that several steps read; rows that pass levels."""
     stream, table, persons = facts(job, topics), items(job, topics), people(job, topics)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from inputs import accounts, facts, items, people
-from jobs import job
-
 import millstream as ms
 from millstream.testing.oracle import Topics
+from tests.oracle.inputs import accounts, facts, items, people
+from tests.oracle.jobs import job
 
 PAIRS = {"c": "a.c", "v": "a.v", "d": "b.c", "w": "b.v"}
 LEFT = {"c": "a.c", "v": "a.v"}
@@ -50,7 +49,7 @@ def outer_joins_with_residuals(job: ms.Job, topics: Topics) -> None:
         )
 
 
-@job(people=200, accounts=160, facts=60)
+@job(people=260, accounts=220, facts=60)
 def outer_joins_by_key(job: ms.Job, topics: Topics) -> None:
     """To sinks by key, from one task or several; upon other joins and below aggregates."""
     persons, latest, stream = people(job, topics), accounts(job, topics), facts(job, topics)
@@ -76,7 +75,7 @@ def outer_joins_by_key(job: ms.Job, topics: Topics) -> None:
     chain.group_by("c", "d").agg(n="count(*)", ids="count(id)", v="max(v)").to(topics.sink("counts"))
 
 
-@job(people=150, accounts=120)
+@job(people=400, accounts=400)
 def joins_by_one_key(job: ms.Job, topics: Topics) -> None:
     """Each row of one side meets one row of the other at most: its key alone tells the result's rows apart."""
     persons, latest = people(job, topics).as_("p"), accounts(job, topics).as_("a")

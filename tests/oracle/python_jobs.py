@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from inputs import facts, items
-from jobs import job
 
 import millstream as ms
 from millstream.testing.oracle import Topics
+from tests.oracle.inputs import facts, items
+from tests.oracle.jobs import job
 
 
 def doubled(row: Any) -> dict[str, Any]:

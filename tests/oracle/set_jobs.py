@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from aggregate_jobs import FIGURES, MORE
-from inputs import accounts, facts, items, people
-from jobs import job
-
 import millstream as ms
 from millstream.testing.oracle import Topics
+from tests.oracle.aggregate_jobs import FIGURES, MORE
+from tests.oracle.inputs import accounts, facts, items, people
+from tests.oracle.jobs import job
 
 
 @job(facts=80, items=200)
@@ -26,7 +25,7 @@ def whole(job: ms.Job, topics: Topics) -> None:
     )
 
 
-@job(facts=120, more=120, items=200, people=150)
+@job(facts=120, more=120, items=200, people=250)
 def sets(job: ms.Job, topics: Topics) -> None:
     stream, more = facts(job, topics).select("c", "k"), facts(job, topics, "more").select("c", "k")
     table, persons = items(job, topics), people(job, topics)

@@ -7,7 +7,7 @@ other or mixed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -17,14 +17,15 @@ import pytest
 
 import millstream as ms
 from millstream import journal
+from millstream.plan.modes import MicroBatch, RealTime
 from millstream.testing.oracle import Case, Limits, Topics, Trial, check_closing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MODES = {"micro-batch": ms.available_now(), "real time": ms.real_time("2 seconds")}
+MODES: dict[str, MicroBatch | RealTime] = {"micro-batch": ms.available_now(), "real time": ms.real_time("500 ms")}
 START = datetime(2026, 1, 1, tzinfo=UTC)
-EVENTS, CLOSING = 240, -1
+KEYS, EVENTS, CLOSING = 4, 240, -1
 SCHEMA = "k INT, v INT, n INT, at TIMESTAMP"
 PERSON = "k INT, v INT, since TIMESTAMP"
 SOON = "s.k = c.k AND c.at BETWEEN s.at AND s.at + INTERVAL 2 MINUTES"
@@ -129,11 +130,13 @@ def waiting(topics: Topics) -> ms.Job:
     """What follows a join that lets rows wait."""
     job = ms.Job("waiting")
     searches, clicks = streams(job, topics)
-    found = {}
+    found: dict[str, ms.Stream] = {}
     for how in ("left", "right", "full", "semi", "anti"):
         both = {"k": "s.k", "n": "s.n", "v": "s.v"} | ({} if how in ("semi", "anti") else {"link": "c.n"})
         time = {} if how == "full" else {"at": "c.at" if how == "right" else "s.at"}
-        found[how] = searches.join(clicks, on=SOON, how=how).select(**both, **time)
+        joined = searches.join(clicks, on=SOON, how=how).select(**both, **time)
+        assert isinstance(joined, ms.Stream)
+        found[how] = joined
         found[how].to(topics.sink(how))
     for how in ("left", "right", "anti"):
         counted = found[how].window(TEN).group_by("k").agg(n="count(*)", v="sum(v)")
@@ -147,6 +150,7 @@ def waiting(topics: Topics) -> ms.Job:
     quiet.select("s.n", "s.link").to(topics.sink("quiet"))
     quiet.window(ms.session("2 minutes")).agg(n="count(*)").final().to(topics.sink("of_quiet"))
     twice = left.join(clicks, on=SOON, how="anti").select("s.k", "s.n", "s.at")
+    assert isinstance(twice, ms.Stream)
     twice.window(TEN).group_by("k").agg(n="count(*)").final().to(topics.sink("twice"))
     more = found["anti"].select("n", "at").union(clicks.select("c.n", "c.at"))
     more.window(TEN).agg(n="count(*)").final().to(topics.sink("together"))
@@ -164,25 +168,31 @@ JOBS: dict[str, tuple[Callable[[Topics], ms.Job], tuple[str, ...]]] = {
     "waiting": (waiting, ("searches", "clicks", "people")),
     "code": (code, ("searches", "clicks")),
 }
+LIMITS = {"searches": 25, "clicks": 25, "people": 12}
 Event = tuple[str, dict[str, Any], datetime]
 
 
-def events(random: Random) -> list[Event]:
-    """Topic, row and time of each record: about in the order of time, some twice."""
-    out: list[Event] = []
-    for n in range(EVENTS):
-        when = START + timedelta(seconds=15 * n + random.randint(-60, 60), milliseconds=random.choice([0, 0, 1]))
-        moment = when.isoformat(timespec="milliseconds")
-        key = random.randrange(4)
-        row = {"k": None if random.random() < 0.05 else key, "v": random.randint(0, 50), "n": n}
-        topic = random.choice(["searches", "searches", "clicks", "clicks", "people"])
-        if topic == "people":
-            out.append((topic, {"k": key, "v": row["v"], "since": moment}, when))
-            continue
-        out.append((topic, {**row, "at": None if random.random() < 0.02 else moment}, when))
-        if random.random() < 0.1:
-            out.append(out[-1])
-    return out
+def events(seeds: Sequence[int]) -> list[Event]:
+    """Topic, row and time of each record: about in the order of time. Each seed has its own keys and numbers."""
+    randoms = [Random(seed) for seed in seeds]
+    return [event for n in range(EVENTS) for place, random in enumerate(randoms) for event in at(n, random, place)]
+
+
+def at(n: int, random: Random, place: int) -> Iterator[Event]:
+    """Sometimes twice."""
+    when = START + timedelta(seconds=15 * n + random.randint(-60, 60), milliseconds=random.choice([0, 0, 1]))
+    moment = when.isoformat(timespec="milliseconds")
+    key = random.randrange(KEYS) + KEYS * place
+    number = n + EVENTS * place
+    row = {"k": None if random.random() < 0.05 else key, "v": random.randint(0, 50), "n": number}
+    topic = random.choice(["searches", "searches", "clicks", "clicks", "people"])
+    if topic == "people":
+        yield topic, {"k": key, "v": row["v"], "since": moment}, when
+        return
+    event = topic, {**row, "at": None if random.random() < 0.02 else moment}, when
+    yield event
+    if random.random() < 0.1:
+        yield event
 
 
 def closing() -> list[Event]:
@@ -202,12 +212,13 @@ def append(path: Path, topics: tuple[str, ...], parts: list[Event]) -> None:
                     producer.send(row, key=key, timestamp=when, partition=0)
 
 
-def fed(path: Path, topics: tuple[str, ...]) -> Iterator[Limits]:
+def fed(path: Path, topics: tuple[str, ...], seeds: Sequence[int]) -> Iterator[Limits]:
     """With a stop in between. About as many epochs of each topic."""
-    all_ = events(Random(1))
-    for part in (all_[:100], [*all_[100:], *closing()]):
+    all_ = events(seeds)
+    half = len(all_) * 2 // 5
+    for part in (all_[:half], [*all_[half:], *closing()]):
         append(path, topics, part)
-        yield {"searches": 25, "clicks": 25, "people": 12}
+        yield {topic: limit * len(seeds) for topic, limit in LIMITS.items()}
 
 
 @pytest.mark.slow
@@ -215,11 +226,32 @@ def fed(path: Path, topics: tuple[str, ...]) -> Iterator[Limits]:
     ("name", "mode"),
     [*((name, "micro-batch") for name in JOBS), ("windows", "real time"), ("waiting", "real time")],
 )
-def test_closing(name: str, mode: str, spark: SparkSession, tmp_path: Path) -> None:
-    """At the end time moves beyond everything."""
+def test_closing(name: str, mode: str, seeds: Sequence[int], spark: SparkSession, tmp_path: Path) -> None:
+    """At the end time moves beyond everything. In micro-batches the job is killed before it has seen that: right after
+    the commit of the last epoch that had rows."""
+    judge(name, mode, seeds, spark, tmp_path, killed=mode == "micro-batch")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("name", JOBS)
+def test_closing_without_a_crash(name: str, seeds: Sequence[int], spark: SparkSession, tmp_path: Path) -> None:
+    judge(name, "micro-batch", seeds, spark, tmp_path, killed=False)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["windows", "waiting"])
+def test_closing_after_a_crash_in_real_time(
+    name: str, seeds: Sequence[int], spark: SparkSession, tmp_path: Path
+) -> None:
+    judge(name, "real time", seeds, spark, tmp_path, killed=True)
+
+
+def judge(name: str, mode: str, seeds: Sequence[int], spark: SparkSession, folder: Path, *, killed: bool) -> None:
     build, topics = JOBS[name]
-    trial = Trial(Case(build, {topic: [] for topic in topics}, seed=1), tmp_path)
-    untimed = Counter(topic for topic, row, _ in events(Random(1)) if row.get("at", "since") is None)
+    trial = Trial(Case(build, {topic: [] for topic in topics}, seeds[-1]), folder)
+    untimed = Counter(topic for topic, row, _ in events(seeds) if row.get("at", "since") is None)
     late = {0, untimed["searches"], untimed["clicks"], untimed.total()}
-    report = check_closing(trial, fed(trial.journal, topics), MODES[mode], spark, late=late)
+    report = check_closing(trial, fed(trial.journal, topics, seeds), MODES[mode], spark, late=late, killed=killed)
     assert all(count for sink, count in report.records.items() if sink != "none"), report

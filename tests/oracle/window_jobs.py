@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from inputs import FACTS
-from jobs import job
-
 import millstream as ms
 from millstream.testing.oracle import Topics
+from tests.oracle.inputs import FACTS
+from tests.oracle.jobs import job
 
 
 @job(facts=150)
@@ -50,6 +49,13 @@ def sliding(job: ms.Job, topics: Topics) -> None:
     weeks.group_by("c").having("count(*) > 2").agg(n="count(*)", v="min(v)").to(topics.sink("many"))
     days = timed.window(ms.sliding("9 days")).group_by("l").agg(n="count(*)", e="sum(e)", first="min(at)")
     days.to(topics.sink("changes", changelog=True))
+    # Shorter than what an epoch brings: most rows leave with the epoch in which they come.
+    hours = timed.window(ms.sliding("7 hours"))
+    more = {"u": "count(DISTINCT v)", "all": "collect_list(v)", "dev": "stddev(v)", "of": "max_by(s, at)"}
+    hours.group_by("c").agg(**figures, **more, f="count(*) FILTER (WHERE v > 0)").to(
+        topics.sink("hours", changelog=True)
+    )
+    hours.group_by("l").having("count(*) > 1").agg(n="count(v)").to(topics.sink("together"))
 
 
 @job(facts=150, more=80)

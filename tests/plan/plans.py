@@ -163,6 +163,7 @@ def interval_join(job: ms.Job) -> None:
     bought = found.as_("f").join(
         orders.as_("o"), on="f.user = o.user AND o.at > f.at AND o.at - f.at < INTERVAL 1 HOUR"
     )
+    assert isinstance(bought, ms.Stream)
     hours = bought.select("f.term", "f.at").window(ms.tumbling("1 hour"))
     hours.group_by("term").agg(n="count(*)").final().to(journal.sink("bought"))
 
@@ -373,7 +374,7 @@ def python_code(job: ms.Job) -> None:
     matches.output("alerts").where("why > ''").to(journal.sink("alerts"))
     # The same text with other contents is other code.
     for letter in "ab":
-        kept = rows.filter(lambda row, letter=letter: row.liker.startswith(letter), on_error="skip")
+        kept = rows.filter(lambda row, letter=letter: row.liker.startswith(letter), on_error="skip")  # type: ignore[misc]
         kept.flat_map(words, "word STRING", name=f"words_{letter}").group_by("word").agg(n="count(*)").to(
             journal.sink(f"counts_{letter}")
         )

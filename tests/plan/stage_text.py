@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.plan.explain import describe
+from millstream.plan.describe import describe
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, Declared, Keep, Sink
 from millstream.planner.stages import JobPlan, Pass, Port, Route

@@ -1,19 +1,22 @@
 """Bills that change, a job that follows them into other tables, and whether it is in step.
 
-`bills.py ADDRESS FOLDER MODE`: the job as a process of its own, to be killed.
+It is there to be killed, too: see `crash/serve.py`.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 
 import millstream as ms
 from millstream import postgres
-from millstream.spark import session
-from millstream.testing.faults import MANAGER
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from millstream.runtime.run import Run
 
 TABLES = """
 CREATE TABLE bills (id INT PRIMARY KEY, customer INT, price INT);
@@ -21,8 +24,6 @@ CREATE TABLE seen (op TEXT, id INT, price INT);
 CREATE TABLE totals (customer INT PRIMARY KEY, total BIGINT);
 CREATE TABLE one (bills BIGINT, total BIGINT);
 """
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m"}
-"""Such a process does not live long enough for the JVM's slow compiler to pay off."""
 
 
 def create(address: str) -> None:
@@ -61,11 +62,6 @@ def in_step(address: str) -> bool:
         return totals == kept and rows == connection.execute(seen).fetchall()
 
 
-def main(address: str, folder: str, mode: str) -> None:
-    spark = session.make(8, 2, {**MANAGER, **QUICK})
-    modes = {"real-time": ms.real_time("300 ms"), "micro-batch": ms.micro_batch("0 seconds")}
-    bills_job(address, Path(folder)).run(modes[mode], spark=spark)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def start(spark: SparkSession, folder: str, address: str, mode: str) -> Run:
+    modes: dict[str, ms.Mode] = {"real-time": ms.real_time("300 ms"), "micro-batch": ms.micro_batch("0 seconds")}
+    return bills_job(address, Path(folder)).start(modes[mode], spark=spark)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
-from servers import postgres as servers
 
 from millstream.connectors.postgres.rights import COLUMNS, EPOCHS
+from servers import postgres as servers
 
+Sql = psycopg.Connection[Any]
 WRITE = "SELECT, INSERT, UPDATE, DELETE"
+
+
+def one(sql: Sql, query: LiteralString) -> Any:
+    """The only value of a query's only row."""
+    row = sql.execute(query).fetchone()
+    assert row is not None
+    return row[0]
 
 
 @pytest.fixture(scope="session")
@@ -34,14 +42,14 @@ def address(server: servers.Postgres) -> str:
 
 
 @pytest.fixture
-def ordinary(server: servers.Postgres, sql: psycopg.Connection[Any]) -> str:
+def ordinary(server: servers.Postgres, sql: Sql) -> str:
     """As somebody who may write to the tables that are there, and no more; that of the epochs is one of them."""
     sql.execute(f"CREATE TABLE {EPOCHS} {COLUMNS}")
     return server.address("guest")
 
 
 @pytest.fixture
-def sql(address: str) -> Iterator[psycopg.Connection[Any]]:
+def sql(address: str) -> Iterator[Sql]:
     with psycopg.connect(address, autocommit=True) as connection:
         yield connection
     # Another one: the server may have been away.

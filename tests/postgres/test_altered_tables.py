@@ -12,12 +12,13 @@ import pytest
 
 import millstream as ms
 from millstream import journal, postgres
+from millstream.storage import CheckpointFolder
+from tests.postgres.conftest import Sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.server
-Sql = "psycopg.Connection[Any]"
 
 
 class Copy:
@@ -32,7 +33,11 @@ class Copy:
 
     def receiver(self) -> Any:
         """One that knows the table as it is now."""
-        return postgres.changes("people", address=self.address).bound("copy", str(self.folder)).receiver()
+        return (
+            postgres.changes("people", address=self.address)
+            .bound("copy", CheckpointFolder.at(str(self.folder)).received)
+            .receiver()
+        )
 
     def rows(self) -> list[Any]:
         return [record.json() for record in journal.read(self.folder / "received", "people")]

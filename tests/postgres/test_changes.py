@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
-from servers import postgres as servers
 
 import millstream as ms
 from millstream import journal, postgres
 from millstream.connectors.postgres.receiver import PostgresReceiver
+from millstream.storage import CheckpointFolder
+from servers import postgres as servers
+from tests.postgres.conftest import Sql, one
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
     from servers.postgres import Postgres
 
 pytestmark = pytest.mark.server
-Sql = "psycopg.Connection[Any]"
 
 
 def receiver(folder: Path, address: str, table: str = "people") -> PostgresReceiver:
-    return postgres.changes(table, address=address).bound("copy", str(folder)).receiver()
+    return postgres.changes(table, address=address).bound("copy", CheckpointFolder.at(str(folder)).received).receiver()
 
 
 def records(folder: Path, table: str = "people") -> list[tuple[Any, Any]]:
@@ -55,13 +57,14 @@ def test_a_snapshot_then_every_change(sql: Sql, address: str, tmp_path: Path) ->
     sql.execute("DELETE FROM people WHERE id = 3")
     sql.execute("INSERT INTO people VALUES (4, NULL)")
     receiver(tmp_path, address).prepare()
-    assert records(tmp_path)[3:] == [
+    changes: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
         ({"id": 1}, {"id": 1, "name": "new", "story": None}),
         ({"id": 2}, None),
         ({"id": 20}, {"id": 20, "name": "name 2", "story": None}),
         ({"id": 3}, None),
         ({"id": 4}, {"id": 4, "name": None, "story": None}),
     ]
+    assert records(tmp_path)[3:] == changes
     sql.execute("TRUNCATE people")
     sql.execute("INSERT INTO people VALUES (5, 'last')")
     receiver(tmp_path, address).prepare()
@@ -111,7 +114,7 @@ def test_a_crash_within_the_snapshot_begins_anew(
 ) -> None:
     people(sql)
 
-    def crash(self: PostgresReceiver, connection: Any) -> str:
+    def crash(self: PostgresReceiver, connection: Any) -> Any:
         original(self, connection)
         raise InterruptedError
 
@@ -131,7 +134,7 @@ def test_changes_made_while_the_snapshot_is_taken_are_there_once(
     """Between the slot and the snapshot: the snapshot holds them, and the slot has them, too."""
     people(sql)
 
-    def later(self: PostgresReceiver, connection: Any) -> str:
+    def later(self: PostgresReceiver, connection: Any) -> Any:
         sql.execute("UPDATE people SET name = 'x' WHERE id = 1")
         sql.execute("UPDATE people SET name = 'y' WHERE id = 1")
         return original(self, connection)
@@ -180,9 +183,9 @@ def test_a_row_that_is_too_large(sql: Sql, address: str, tmp_path: Path) -> None
 def test_changes_have_the_time_of_their_commit(sql: Sql, address: str, tmp_path: Path) -> None:
     people(sql)
     receiver(tmp_path, address).prepare()
-    before = sql.execute("SELECT clock_timestamp()").fetchone()[0]
+    before = one(sql, "SELECT clock_timestamp()")
     sql.execute("UPDATE people SET name = 'x' WHERE id = 1")
-    after = sql.execute("SELECT clock_timestamp()").fetchone()[0]
+    after = one(sql, "SELECT clock_timestamp()")
     receiver(tmp_path, address).prepare()
     times = [record.timestamp for record in journal.read(tmp_path / "received", "people")]
     assert int(before.timestamp() * 1000) <= times[3] <= int(after.timestamp() * 1000)

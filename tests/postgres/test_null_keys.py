@@ -8,12 +8,12 @@ import pytest
 
 import millstream as ms
 from millstream import postgres
-from millstream.connectors.postgres.sink import PostgresCarrier
+from millstream.connectors.postgres.carrier import PostgresCarrier
 from millstream.journal.record import Record
 from millstream.plan.connectors import RowShape
+from tests.postgres.conftest import Sql
 
 pytestmark = pytest.mark.server
-Sql = "psycopg.Connection[Any]"
 INDEXES = ("UNIQUE (a, b)", "UNIQUE NULLS NOT DISTINCT (a, b)")
 
 

@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from crash.process import Process, committed, dead, until
 from millstream.testing.faults import CARRY_POINTS, Fault
-from postgres.bills import change, create, in_step
+from servers import postgres as servers
+from servers.proxy import Proxy
+from tests.crash.lives import Lives
+from tests.crash.process import committed, until
+from tests.postgres.bills import change, create, in_step
+from tests.postgres.conftest import Sql
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POINTS = {"micro-batch": CARRY_POINTS, "real-time": ("carry.during",)}
 """Those at which an epoch is on its way into the tables: there both modes are alike."""
-Sql = "psycopg.Connection[Any]"
+IN_EARNEST = "carry.during"
+"""Where the process dies; at the other points an image of it goes on."""
 
 
-def process(folder: Path, address: str, mode: str, fault: Fault | None = None) -> Process:
-    return Process(Path(__file__).with_name("bills.py"), [address, str(folder), mode], folder, fault)
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lives]:
+    with Lives("tests.postgres.bills", tmp_path_factory.mktemp("lives")) as made:
+        yield made
+
+
+@pytest.fixture
+def proxy(server: servers.Postgres) -> Iterator[Proxy]:
+    """The job's way to the server."""
+    with Proxy() as made:
+        made.to = server.port
+        yield made
 
 
 @pytest.mark.parametrize("mode", POINTS)
-def test_killed_at_each_named_point(mode: str, sql: Sql, address: str, tmp_path: Path) -> None:
+def test_killed_at_each_named_point(
+    mode: str, sql: Sql, address: str, proxy: Proxy, lives: Lives, tmp_path: Path
+) -> None:
     create(address)
+    folder = tmp_path / "run"
+    lives.of(folder, f"postgresql://owner@127.0.0.1:{proxy.port}/postgres", mode)
     for number, point in enumerate(POINTS[mode]):
         change(address, number)
-        job = process(tmp_path, address, mode, Fault(point, committed(tmp_path / "checkpoint") + 1))
-        until(lambda job=job: dead(job))  # type: ignore[misc]
-        job.kill()
-        assert f"fault: killed at {point}" in (tmp_path / "log.txt").read_text()
+        fault = Fault(point, committed(folder / "checkpoint") + 1)
+        if point == IN_EARNEST:
+            lives.killed(fault)
+        else:
+            lives.imaged(fault, proxy)
     change(address, 9)
-    job = process(tmp_path, address, mode)
-    try:
-        until(lambda: in_step(address), job, every=0.5)
-    finally:
-        job.kill()
+    lives.begin()
+    until(lambda: in_step(address), every=0.2)
+    lives.stop()
+    assert in_step(address)

@@ -9,14 +9,15 @@ import psycopg
 import pytest
 
 import millstream as ms
-from postgres.bills import bills_job, change, create, in_step
+from tests.postgres.bills import bills_job, change, create, in_step
+from tests.postgres.conftest import Sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
     from servers.postgres import Postgres
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-Sql = "psycopg.Connection[Any]"
 PATIENCE = 600
 """Looks, a tenth of a second each, after which something hangs."""
 

@@ -11,15 +11,16 @@ import pytest
 
 import millstream as ms
 from millstream import journal, postgres
-from millstream.connectors.postgres.sink import PostgresCarrier
+from millstream.connectors.postgres.carrier import PostgresCarrier
 from millstream.plan.connectors import Carried
+from tests.postgres.conftest import Sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
     from servers.postgres import Postgres
 
 pytestmark = pytest.mark.server
-Sql = "psycopg.Connection[Any]"
 ROWS = [{"id": n, "customer": n % 5, "price": n} for n in range(100)]
 
 
@@ -60,10 +61,13 @@ def check(sql: Sql) -> None:
 
 
 def test_appends_and_upserts(path: str, ordinary: str, sql: Sql, tmp_path: Path, spark: SparkSession) -> None:
-    job(path, ordinary, tmp_path / "checkpoint").run(ms.available_now(), spark=spark)
+    now = job(path, ordinary, tmp_path / "checkpoint").run(ms.available_now(), spark=spark).metrics()
     check(sql)
-    staged = tmp_path / "checkpoint" / "staged"
-    topics = [path for path in staged.iterdir() if path.is_dir()]
+    assert now.sink("all orders").rows == len(ROWS)
+    last = now.last_epoch.epoch if now.last_epoch else None
+    assert {(sink.prepared, sink.published) for sink in now.sinks} == {(last, last)}
+    outbox = tmp_path / "checkpoint" / "outbox"
+    topics = [path for path in outbox.iterdir() if path.is_dir()]
     assert len(topics) == 2
     assert all(len(list((topic / "0").glob("*.seg"))) <= 2 for topic in topics)
     sql.execute('TRUNCATE "all orders", spending')
@@ -114,7 +118,7 @@ def test_a_server_that_goes_away(
 ) -> None:
     """Killed while a job writes to it: the job goes on by itself when it is back."""
     original = PostgresCarrier.carry
-    killed = []
+    killed: list[int] = []
 
     def carry(self: PostgresCarrier, epoch: int, records: Iterable[Carried]) -> None:
         if epoch == 2 and not killed:

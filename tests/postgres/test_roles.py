@@ -12,15 +12,16 @@ import pytest
 
 import millstream as ms
 from millstream import journal, postgres
-from millstream.connectors.postgres.sink import PostgresCarrier
+from millstream.connectors.postgres.carrier import PostgresCarrier
 from millstream.journal.record import Record
 from millstream.plan.connectors import RowShape, WriteMode
+from millstream.storage import CheckpointFolder
+from tests.postgres.conftest import Sql
 
 if TYPE_CHECKING:
     from servers.postgres import Postgres
 
 pytestmark = pytest.mark.server
-Sql = "psycopg.Connection[Any]"
 
 
 def carrier(address: str, mode: WriteMode = "upsert", key: tuple[str, ...] = ("id",)) -> PostgresCarrier:
@@ -46,9 +47,9 @@ def test_a_source_of_a_role_that_may_only_select_and_replicate(people: Sql, serv
     people.execute("INSERT INTO people VALUES (1, 'ann')")
     changes = postgres.changes("people", address=server.address("app"), publication="ours")
     for name in ("bob", "cyd"):
-        changes.bound("copy", str(tmp_path)).receiver().prepare()
+        changes.bound("copy", CheckpointFolder.at(str(tmp_path)).received).receiver().prepare()
         people.execute("UPDATE people SET name = %s", [name])
-    changes.bound("copy", str(tmp_path)).receiver().prepare()
+    changes.bound("copy", CheckpointFolder.at(str(tmp_path)).received).receiver().prepare()
     found = [record.json()["name"] for record in journal.read(tmp_path / "received", "people")]
     assert found == ["ann", "bob", "cyd"]
 

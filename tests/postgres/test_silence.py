@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
-from servers.proxy import Proxy
 
 import millstream as ms
 from millstream import postgres
 from millstream.connectors.postgres.connect import connect
 from millstream.connectors.postgres.slot import Slot
+from millstream.storage import CheckpointFolder
+from servers.proxy import Proxy
 
 if TYPE_CHECKING:
     from servers.postgres import Postgres
@@ -58,7 +59,11 @@ def test_a_lock_of_a_client_who_is_gone(way: Proxy) -> None:
 
 
 def test_a_reception(way: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    receiver = postgres.changes("people", address=behind(way)).bound("copy", str(tmp_path)).receiver()
+    receiver = (
+        postgres.changes("people", address=behind(way))
+        .bound("copy", CheckpointFolder.at(str(tmp_path)).received)
+        .receiver()
+    )
     receiver.prepare()
     original = Slot.durable
 

@@ -14,16 +14,21 @@ import millstream as ms
 from millstream import journal, postgres
 from millstream.connectors.postgres.receiver import PostgresReceiver
 from millstream.connectors.postgres.slot import Slot
+from millstream.storage import CheckpointFolder
+from tests.postgres.conftest import Sql, one
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.server
-Sql = "psycopg.Connection[Any]"
 
 
 def receiver(folder: Path, address: str, table: str = "people", job: str = "copy", **given: Any) -> PostgresReceiver:
-    return postgres.changes(table, address=address, **given).bound(job, str(folder)).receiver()
+    return (
+        postgres.changes(table, address=address, **given)
+        .bound(job, CheckpointFolder.at(str(folder)).received)
+        .receiver()
+    )
 
 
 def ids(folder: Path, table: str = "people") -> list[int]:
@@ -41,13 +46,11 @@ def write(sql: Sql, *numbers: int, table: str = "people") -> None:
 
 
 def position(sql: Sql) -> int:
-    (found,) = sql.execute("SELECT confirmed_flush_lsn - '0/0'::pg_lsn FROM pg_replication_slots").fetchone()
-    return int(found)
+    return int(one(sql, "SELECT confirmed_flush_lsn - '0/0'::pg_lsn FROM pg_replication_slots"))
 
 
 def now(sql: Sql) -> int:
-    (found,) = sql.execute("SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn").fetchone()
-    return int(found)
+    return int(one(sql, "SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn"))
 
 
 @pytest.mark.parametrize(
@@ -206,8 +209,7 @@ def copied(address: str, folder: Path, mode: Any, spark: SparkSession) -> list[i
 
 
 def slots(sql: Sql) -> int:
-    (found,) = sql.execute("SELECT count(*) FROM pg_replication_slots").fetchone()
-    return int(found)
+    return int(one(sql, "SELECT count(*) FROM pg_replication_slots"))
 
 
 def test_a_batch_leaves_no_slot(sql: Sql, address: str, tmp_path: Path, spark: SparkSession) -> None:

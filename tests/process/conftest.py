@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from process_bench import Bench
+
+from tests.process.process_bench import Bench
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from process_bench import Bench, at
 
 import millstream as ms
 from millstream import journal
+from tests.process.process_bench import Bench, at
 
+MODES = (ms.available_now(), pytest.param(ms.batch(), marks=pytest.mark.slow))
 FED = [("a", 1, at(0)), ("a", 0, at(1)), ("b", 2, at(2)), ("a", 4, at(3))]
 
 
@@ -73,7 +74,7 @@ def line(text: str) -> int:
         return next(i for i, found in enumerate(file, 1) if text in found and "line(" not in found)
 
 
-@pytest.mark.parametrize("mode", [ms.available_now(), ms.batch()])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_failure_names_step_line_key_and_row(bench: Bench, mode: ms.Mode) -> None:
     bench.feed(*FED)
     error = failed(bench, divided("fail"), mode)
@@ -84,7 +85,7 @@ def test_a_failure_names_step_line_key_and_row(bench: Bench, mode: ms.Mode) -> N
     assert bench.read() == []
 
 
-@pytest.mark.parametrize("mode", [ms.available_now(), ms.batch()])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_failure_of_a_function_names_step_line_and_row(bench: Bench, mode: ms.Mode) -> None:
     bench.feed(*FED)
     error = failed(bench, shared("fail"), mode)
@@ -130,7 +131,7 @@ class Everything(ms.Process):
         yield {"k": key, "said": f"{at:%M} {8 // (at.minute % 2)}"}
 
 
-@pytest.mark.parametrize("mode", [ms.available_now(), ms.batch()])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_call_that_fails_late_leaves_nothing(bench: Bench, mode: ms.Mode) -> None:
     """Neither in its own epoch nor in a later one, of state, timers and outputs; of a timer that fails, as little."""
     bench.feed(("a", 1, at(1)), ("a", 0, at(2)), ("a", 2, at(2)), ("a", 0, at(2)), ("b", 0, at(3)), ("b", 0, at(3, 30)))
@@ -156,7 +157,7 @@ def test_skipped_rows_of_a_function_are_counted(bench: Bench, fill: Any) -> None
 
 
 @pytest.mark.parametrize("fill", [divided("bad"), shared("bad"), in_batches("bad")])
-@pytest.mark.parametrize("mode", [ms.available_now(), ms.batch()])
+@pytest.mark.parametrize("mode", MODES)
 def test_dead_letters(bench: Bench, fill: Any, mode: ms.Mode) -> None:
     bench.feed(*FED)
     bench.run(fill, mode)
@@ -182,7 +183,8 @@ class Wrong(ms.Process):
         self.what = what
 
     def on_row(self, key: str, row: Any) -> Any:
-        exec(compile(self.what, __file__, "exec"), {"self": self, "key": key, "row": row, "give": (given := [])})
+        given: list[Any] = []
+        exec(compile(self.what, __file__, "exec"), {"self": self, "key": key, "row": row, "give": given})
         return given[0] if given and given[0] in (("a", 1), "text") else iter(given)
 
 

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from process_bench import Bench, at
 
 import millstream as ms
 from millstream import journal
 from millstream.testing import Runner
+from tests.process.process_bench import Bench, at
 
 COUNTED = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 
@@ -169,12 +169,12 @@ def recent(rows: ms.Stream, bench: Bench) -> None:
 
 MINUTES = [(0, 1), (30, 2), (59, 3), (80, 4), (119, 5), (300, 6)]
 REMEMBERED = [
-    {"v": 1, "listed": "", "mapped": ""},
+    {"v": 1, "value": None, "listed": "", "mapped": ""},
     {"v": 2, "value": 1, "listed": "1", "mapped": "1"},
     {"v": 3, "value": 1, "listed": "1,2", "mapped": "1,2"},
     {"v": 4, "value": 3, "listed": "2,3", "mapped": "2,3"},
-    {"v": 5, "listed": "4", "mapped": "4"},
-    {"v": 6, "listed": "", "mapped": ""},
+    {"v": 5, "value": None, "listed": "4", "mapped": "4"},
+    {"v": 6, "value": None, "listed": "", "mapped": ""},
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -13,7 +14,7 @@ from millstream.spark.python.group import Group
 from millstream.spark.python.runner import list_change, map_change
 from millstream.spark.python.stores import Clock, ListStore, MapStore, ValueStore
 
-LARGE = {"L": [(1, None), (2, None)], "M": [(key, key, None) for key in range(6)]}
+LARGE: dict[str, list[Any]] = {"L": [(1, None), (2, None)], "M": [(key, key, None) for key in range(6)]}
 
 
 def ask(kind: str, group: int, which: int, key: Any) -> list[Any]:
@@ -35,7 +36,7 @@ def stores(group: Group, clock: Clock, ttl: int | None = None) -> tuple[ValueSto
 def touch(random: Random, group: Group, of: tuple[ValueStore, ListStore, MapStore]) -> None:
     value, list_, map_ = of
     key, number = random.randrange(8), random.randrange(100)
-    steps = {
+    steps: dict[str, Callable[[], object]] = {
         "put a value": lambda: value.put(None, number),
         "append": lambda: list_.put(None, number),
         "put into a map": lambda: map_.put(key, number),

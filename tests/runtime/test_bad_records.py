@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,28 @@ def test_fail_names_topic_partition_and_offset(
     assert failed.value.at is not None
     assert failed.value.at.file.endswith("test_bad_records.py")
     assert written(path) == [], "an epoch that failed shows nothing"
+
+
+@pytest.mark.slow
+def test_in_real_time_the_record_is_named_whichever_task_spark_tells_of(
+    path: str, tmp_path: Path, spark: SparkSession
+) -> None:
+    """A task that fails closes its shuffle, on which those that read from it fail, and one of these may be first."""
+    made = ms.Job("counts", checkpoint=str(tmp_path / "checkpoint"), parallelism=2)
+    rows = made.stream(journal.source("people", path=path), schema=SCHEMA)
+    rows.group_by("name").agg(n="count(*)").to(journal.sink("out", path=path))
+    run = made.start(ms.real_time("500 ms"), spark=spark)
+    send(path, '{"id": 1, "name": "a"}')
+    while not written(path):
+        run.poll(0.1)
+    send(path, "not json")
+    assert run._query is not None
+    while run._query.query.isActive:
+        time.sleep(0.05)
+    with pytest.raises(ms.MillstreamError) as failed:
+        run._failed(RuntimeError("Connection to streaming shuffle writer closed"))
+    assert failed.value.code == "MS-DECODE-001"
+    assert 'the record at offset 1 of topic "people", partition 0' in failed.value.message
 
 
 def test_a_fail_loses_nothing(path: str, tmp_path: Path, spark: SparkSession) -> None:

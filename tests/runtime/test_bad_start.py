@@ -78,13 +78,13 @@ def test_a_start_that_fails_leaves_nothing_behind(
     """No query, no listener, no lock: the same job starts when what was in its way is gone."""
     used = []
 
-    def fails(plan: object, target: object, query: object, session: SparkSession, opened: object) -> None:
+    def fails(plan: object, job: str, query: object, session: SparkSession, opened: object) -> None:
         used.append(session._jsparkSession.streams())
         assert len(used[0].listListeners()) == 1
         raise ConnectionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("millstream.spark.query.tell_readers", fails)
+        patched.setattr("millstream.spark.query.listen_for_sources", fails)
         with pytest.raises(ms.MillstreamError):
             copy(path, tmp_path / "checkpoint").run(ms.micro_batch("1 second"), spark=spark)
     assert (len(used[0].listListeners()), len(used[0].active())) == (0, 0)

@@ -32,7 +32,7 @@ def failing(fill: Fill, mode: ms.Mode, folder: Path, spark: SparkSession) -> ms.
         job.run(mode, spark=spark)
     assert error.value.at is not None
     assert error.value.at.file.endswith("test_bad_values.py")
-    assert not transient(error.value)
+    assert not transient(error.value, job.plan())
     return error.value
 
 
@@ -58,6 +58,30 @@ def test_an_expression_that_fails_on_a_row(part: str, tmp_path: Path, spark: Spa
         assert f"cannot work out {part} for a row" in error.message
         assert error.message.startswith('step "')
         assert hint in (error.hint or "")
+
+
+UNCODED: dict[str, tuple[Fill, str]] = {
+    'step "project_': (lambda rows: rows.select(x="sequence(v, 0, 1)"), "SEQUENCE(v, 0, 1)"),
+    'step "named" ': (
+        lambda rows: rows.group_by("id").agg(n="count(*)").select(x="printf('%d', CAST(n AS STRING))").named("named"),
+        "PRINTF('%d', CAST(n AS STRING))",
+    ),
+}
+
+
+@pytest.mark.parametrize("step", UNCODED)
+@pytest.mark.parametrize(
+    "mode",
+    [ms.available_now(), ms.batch(), pytest.param(ms.real_time("500 ms"), marks=pytest.mark.slow)],
+    ids=lambda mode: type(mode).__name__,
+)
+def test_an_error_to_which_spark_gives_no_code(step: str, mode: ms.Mode, tmp_path: Path, spark: SparkSession) -> None:
+    fill, part = UNCODED[step]
+    error = failing(fill, mode, tmp_path, spark)
+    assert error.code == "MS-EXPR-009"
+    assert error.message.startswith(step)
+    assert f"cannot work out {part} for a row" in error.message
+    assert "STREAM_FAILED" not in (error.found or "STREAM_FAILED")
 
 
 REFUSED: dict[str, Fill] = {

@@ -11,9 +11,12 @@ import pytest
 import millstream as ms
 from millstream.journal import format as fmt
 from millstream.journal.topics import create, open_topic
+from millstream.journal.topics import describe as describe_topic
 from millstream.plan.connectors import Carried
 from millstream.runtime import carry
 from millstream.runtime.carry import Load
+from millstream.storage import CheckpointFolder
+from millstream.storage.checkpoint import outbox_topic
 
 TOPIC = "orders"
 
@@ -33,14 +36,14 @@ class Kept:
     def close(self) -> None: ...
 
 
-class Staged:
+class Outbox:
     """What the kernels do: two files of an epoch, prepared, and published one after the other."""
 
-    def __init__(self, folder: Path) -> None:
-        create(folder, TOPIC)
+    def __init__(self, folder: CheckpointFolder) -> None:
+        create(folder.outbox, TOPIC)
         self.sink = Kept()
-        self.load = Load(TOPIC, open_topic(folder, TOPIC), folder, self.sink)
-        self._topic = folder / TOPIC
+        self.load = Load(TOPIC, open_topic(folder.outbox, TOPIC), folder, self.sink)
+        self._topic = Path(folder.outbox) / TOPIC
 
     def list_of(self, epoch: int) -> Path:
         return self._topic / "prepared" / f"job-{epoch:012d}.json"
@@ -54,13 +57,14 @@ class Staged:
 
 
 @pytest.fixture
-def staged(tmp_path: Path) -> Staged:
-    return Staged(tmp_path / "staged")
+def outbox(tmp_path: Path) -> Outbox:
+    return Outbox(CheckpointFolder(str(tmp_path)))
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
     """Something happens while the lists are looked at: just behind that look."""
-    original, happened = carry.describe, []
+    original = describe_topic
+    happened: list[bool] = []
 
     def describe(*arguments: Any) -> Any:
         found = original(*arguments)
@@ -72,57 +76,55 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> N
     monkeypatch.setattr(carry, "describe", describe)
 
 
-def test_an_epoch_that_is_published_while_one_looks(staged: Staged, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_epoch_that_is_published_while_one_looks(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of it is there, and its list came after the lists were read: it is not whole."""
 
     def half() -> None:
-        staged.prepare(0)
-        staged.publish(0, 0, base=0)
+        outbox.prepare(0)
+        outbox.publish(0, 0, base=0)
 
     meanwhile(monkeypatch, half)
-    staged.load.carry()
-    staged.load.carry()
-    assert staged.sink.epochs == {}
-    staged.publish(0, 1, base=1)
-    staged.list_of(0).unlink()
-    staged.load.carry()
-    assert staged.sink.epochs == {0: ["0.0", "0.1"]}
+    outbox.load.carry()
+    outbox.load.carry()
+    assert outbox.sink.epochs == {}
+    outbox.publish(0, 1, base=1)
+    outbox.list_of(0).unlink()
+    outbox.load.carry()
+    assert outbox.sink.epochs == {0: ["0.0", "0.1"]}
 
 
-def test_an_epoch_that_becomes_whole_while_one_looks(staged: Staged, monkeypatch: pytest.MonkeyPatch) -> None:
-    staged.prepare(0)
-    staged.publish(0, 0, base=0)
+def test_an_epoch_that_becomes_whole_while_one_looks(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    outbox.prepare(0)
+    outbox.publish(0, 0, base=0)
 
     def rest() -> None:
-        staged.publish(0, 1, base=1)
-        staged.list_of(0).unlink()
-        staged.prepare(1)
-        staged.publish(1, 0, base=2)
+        outbox.publish(0, 1, base=1)
+        outbox.list_of(0).unlink()
+        outbox.prepare(1)
+        outbox.publish(1, 0, base=2)
 
     meanwhile(monkeypatch, rest)
     for _ in range(2):
-        staged.load.carry()
-    assert staged.sink.epochs == {0: ["0.0", "0.1"]}
+        outbox.load.carry()
+    assert outbox.sink.epochs == {0: ["0.0", "0.1"]}
 
 
-def test_a_note_that_is_damaged(staged: Staged) -> None:
+def test_a_note_that_is_damaged(outbox: Outbox) -> None:
     """As a power cut may have left it on a disk that does not keep its word."""
-    staged.publish(0, 0, base=0)
-    staged.load.note.write_text("")
+    outbox.publish(0, 0, base=0)
+    Path(outbox.load.note).write_text("")
     with pytest.raises(ms.MillstreamError) as error:
-        staged.load.carry()
+        outbox.load.carry()
     assert error.value.code == "MS-CHECKPOINT-007"
-    staged.load.note.unlink()
-    staged.load.carry()
-    assert staged.sink.epochs == {0: ["0.0"]}
+    Path(outbox.load.note).unlink()
+    outbox.load.carry()
+    assert outbox.sink.epochs == {0: ["0.0"]}
 
 
 def test_topics_that_stand_in_for_sinks() -> None:
     """The sink's own name where a topic can have it; others never become alike."""
-    from millstream.plan.connectors import staged_topic
-
-    assert staged_topic("sales.orders-2") == "sales.orders-2"
+    assert outbox_topic("sales.orders-2") == "sales.orders-2"
     names = ["my table", "my_table", "my  table", "größe", ".hidden", "a/b", "a:b"]
-    topics = [staged_topic(name) for name in names]
+    topics = [outbox_topic(name) for name in names]
     assert len(set(topics)) == len(names)
     assert all(fmt.is_topic_name(topic) for topic in topics)

@@ -48,7 +48,7 @@ def test_records_with_other_fields(path: str, spark: SparkSession) -> None:
         for value in values:
             producer.send(value)
     found = run(path, spark, "id INT, name STRING", dead_letters="bad")
-    assert found == [{"id": 1, "name": "a"}, {"id": 2}, {"id": 6, "name": "f"}]
+    assert found == [{"id": 1, "name": "a"}, {"id": 2, "name": None}, {"id": 6, "name": "f"}]
     assert [record.json()["offset"] for record in journal.read(path, "bad")] == [2, 3, 4]
 
 

@@ -9,9 +9,11 @@ from click.testing import CliRunner
 
 from millstream.cli.main import main
 from millstream.errors import MillstreamError
+from millstream.kafka import JARS
 from millstream.plan.connectors import Jars
-from millstream.spark import fetch, packages, session
+from millstream.spark import fetch, packages
 
+PINS = packages.pins(JARS)
 NOWHERE = """<ivysettings><settings defaultResolver="none"/><resolvers>
 <ibiblio name="none" m2compatible="true" root="http://127.0.0.1:9/"/></resolvers></ivysettings>"""
 
@@ -38,18 +40,18 @@ def test_what_is_installed_among_sparks_own_jars_is_not_fetched(
 ) -> None:
     folder = tmp_path / "spark" / "jars"
     folder.mkdir(parents=True)
-    for name in (*(f"{pin.name}-9.9.jar" for pin in fetch.KAFKA), "millstream-kernels.jar"):
+    for name in (*(f"{pin.name}-9.9.jar" for pin in PINS), "millstream-kernels.jar"):
         (folder / name).touch()
     monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
     with pytest.raises(MillstreamError, match="MS-SETUP-005"):  # not all of it
-        session.class_path((Jars("kafka"),))
+        packages.class_path((Jars(JARS),))
     (folder / "millstream-kafka.jar").touch()
-    assert session.class_path((Jars("kafka"),)) == str(session.JAR)
+    assert packages.class_path((Jars(JARS),)) == str(packages.JAR)
 
 
 @pytest.mark.usefixtures("nowhere")
 def test_jars_that_cannot_be_fetched() -> None:
-    error = refused(Jars("kafka"))
+    error = refused(Jars(JARS))
     assert error.code == "MS-SETUP-005"
     assert "spark-sql-kafka" in str(error.found)
     assert 'jars="FOLDER"' in str(error.hint)
@@ -57,7 +59,7 @@ def test_jars_that_cannot_be_fetched() -> None:
 
 def test_a_folder_without_them(tmp_path: Path) -> None:
     (tmp_path / "kafka-clients-9.9.9.jar").touch()
-    error = refused(Jars("kafka", str(tmp_path)))
+    error = refused(Jars(JARS, str(tmp_path)))
     assert error.code == "MS-SETUP-004"
     assert error.found == ("missing: spark-sql-kafka-0-10_2.13, spark-token-provider-kafka-0-10_2.13, commons-pool2")
 
@@ -66,7 +68,7 @@ def test_a_jar_that_is_not_the_pinned_one(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "other.jar").write_bytes(b"something else")
     with pytest.raises(fetch.FetchFailed, match="has the checksum"):
-        fetch.keep(fetch.KAFKA_CLIENTS, tmp_path / "other.jar")
+        fetch.keep(PINS[2], tmp_path / "other.jar")
     assert not fetch.cache().exists()
 
 
@@ -76,5 +78,13 @@ def test_a_folder_made_for_another_machine(tmp_path: Path, monkeypatch: pytest.M
     assert done.exit_code == 0, done.output
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("MILLSTREAM_JARS", str(tmp_path / "jars"))
-    names = {path.name for path in packages.files(Jars("kafka"))}
-    assert names == {*(pin.file for pin in fetch.KAFKA), "millstream-kafka.jar"}
+    names = {path.name for path in packages.files(Jars(JARS))}
+    assert names == {*(pin.file for pin in PINS), "millstream-kafka.jar"}
+
+
+@pytest.mark.parametrize(("name", "code"), [("kafak", "MS-SETUP-007"), ("files", "MS-SETUP-009")])
+def test_jars_of_what_has_none(name: str, code: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["jars", name, "--to", str(tmp_path / "jars")])
+    assert done.exit_code == 1
+    assert code in done.output
+    assert not (tmp_path / "jars").exists()

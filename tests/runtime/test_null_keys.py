@@ -34,9 +34,9 @@ def test_there_and_back(tmp_path: Path, spark: SparkSession) -> None:
         return {key: json.loads(value) for key, value in last.items() if value is not None}
 
     assert run({"a": 1}, {"b": "x"}, {}, {"a": 1, "b": "x"}) == {
-        b'{"a":1,"b":null}': {"a": 1, "n": 1},
-        b'{"a":null,"b":"x"}': {"b": "x", "n": 1},
-        b'{"a":null,"b":null}': {"n": 1},
+        b'{"a":1,"b":null}': {"a": 1, "b": None, "n": 1},
+        b'{"a":null,"b":"x"}': {"a": None, "b": "x", "n": 1},
+        b'{"a":null,"b":null}': {"a": None, "b": None, "n": 1},
         b'{"a":1,"b":"x"}': {"a": 1, "b": "x", "n": 1},
     }
     assert run({"a": 1}, {"b": "x"}, {}) == {b'{"a":1,"b":"x"}': {"a": 1, "b": "x", "n": 1}}
@@ -56,5 +56,5 @@ def test_a_column_that_a_key_leaves_out_is_null(tmp_path: Path, spark: SparkSess
     table = job.table(journal.source("rows", path=path, dead_letters="bad"), "a INT, b STRING", key=("a", "b"))
     table.to(journal.sink("out", path=path))
     job.run(ms.available_now(), spark=spark)
-    assert [record.json() for record in journal.read(path, "out")] == [{"a": 2}]
+    assert [record.json() for record in journal.read(path, "out")] == [{"a": 2, "b": None}]
     assert ["key lacks a, b" in str(record.value) for record in journal.read(path, "bad")] == [True]

@@ -28,7 +28,11 @@ class Broken:
         self.send()
         while not (published := list(out.glob("epoch=*"))):
             assert not self.run.poll(0.05)
-        (self.next,) = (first.with_name(first.name[:-1] + "1") for first in published)
+        (first,) = published
+        prefix, _, number = first.name.rpartition("-")
+        # An epoch without the row may have come before.
+        self.epoch = int(number) + 1
+        self.next = first.with_name(f"{prefix}-{self.epoch:0{len(number)}}")
         self.next.write_text("in the way")
         self.send()
 
@@ -51,7 +55,7 @@ def test_whoever_waits_for_the_job_is_told(broken: Broken) -> None:
 
 
 def test_whoever_stops_the_job_is_told(broken: Broken, tmp_path: Path) -> None:
-    while not (tmp_path / "checkpoint" / "spark" / "commits" / "1").exists():
+    while not (tmp_path / "checkpoint" / "spark" / "commits" / str(broken.epoch)).exists():
         pass
     with pytest.raises(ms.MillstreamError) as error:
         broken.run.stop()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyspark.sql.functions as f
 
 from millstream.spark import session
+from millstream.spark.slots import Need
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,10 +23,11 @@ def test_split_part(spark: SparkSession) -> None:
     rows = [(text, rng.choice((None, *PIECES)), rng.choice((-3, -1, 1, 2, 5))) for text in texts for _ in range(4)]
 
     def parts(of: SparkSession) -> DataFrame:
-        given = of.createDataFrame(rows, "text BINARY, delimiter BINARY, n INT")
+        # In one part: each has a Python process of its own.
+        given = of.createDataFrame(of.sparkContext.parallelize(rows, 1), "text BINARY, delimiter BINARY, n INT")
         cut = given.selectExpr("CAST(text AS STRING) AS text", "CAST(delimiter AS STRING) AS delimiter", "n")
         return cut.select("text", f.expr("CAST(split_part(text, delimiter, n) AS BINARY)").alias("part"))
 
-    ours = parts(session.use(spark, 1, 1, all_at_once=False))
+    ours = parts(session.use(spark, Need(1), 1))
     assert "PlainSplit" in ours._jdf.queryExecution().optimizedPlan().toString()
     assert ours.collect() == parts(spark).collect()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from soak.faults import KINDS, disk_full, order
 from soak.run import soak
 

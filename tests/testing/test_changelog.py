@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from millstream import journal
 from millstream.testing.changelog import Appends, Changelog, Upserts, difference, text
 
 
-def written(path: Path, *records: tuple[dict[str, object] | None, dict[str, object] | None]) -> list[journal.Record]:
+def written(path: Path, *records: tuple[dict[str, Any] | None, dict[str, Any] | None]) -> list[journal.Record]:
     journal.create(path, "t")
     with journal.producer(path, "t", durable=False) as out:
         for key, value in records:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,8 @@ def build(topics: Topics) -> ms.Job:
 
 def changes() -> list[Change]:
     rows = [{"k": k, "v": v} for v in range(6) for k in range(3)]
-    return [Edit("insert", row, ()) for row in rows] + [Edit("delete", row, ()) for row in rows[:9]]
+    inserts: list[Change] = [Edit("insert", row, ()) for row in rows]
+    return inserts + [Edit("delete", row, ()) for row in rows[:9]]
 
 
 def test_a_wrong_epoch_is_told(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,10 +48,10 @@ def test_what_is_told(tmp_path: Path) -> None:
     trial = Trial(Case(build, {"items": [Fact({})]}, seed=77), tmp_path)
     job = trial.job()
     with pytest.MonkeyPatch.context() as patch:
-        rows = {"out": {0: oracle.Counter({'{"k": 1}': 1})}}
+        rows = {"out": {0: Counter({'{"k": 1}': 1})}}
         patch.setattr(oracle, "written", lambda sink, records, last: rows[sink.name])
-        batch = {"out": oracle.Counter({'{"k": 2}': 1})}
-        patch.setattr(oracle, "results", lambda job, epochs, spark: {0: batch, oracle.OPTIMISED: batch})
+        batch = {"out": Counter({'{"k": 2}': 1})}
+        patch.setattr(oracle, "results", lambda job, epochs, spark, optimised: {0: batch, oracle.OPTIMISED: batch})
         with pytest.raises(AssertionError) as told:
             oracle.compare(trial, job, {0: [{0: 1}]}, None)  # type: ignore[arg-type]
     for part in (

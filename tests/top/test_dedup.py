@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from millstream.testing import Watermark
 
 if TYPE_CHECKING:
     from millstream.testing import Runner
+    from millstream.testing.given import Item
 
 
 def at(minute: int) -> str:
@@ -29,7 +31,7 @@ def rows(*minutes: int, id: int = 1) -> list[dict[str, Any]]:
     return [{"id": id, "at": at(minute)} for minute in minutes]
 
 
-def minutes(epochs: list[list[dict[str, Any]]]) -> list[list[int]]:
+def minutes(epochs: Sequence[Sequence[dict[str, Any]]]) -> list[list[int]]:
     times = [[row["at"] for row in epoch] for epoch in epochs]
     return [[int(text[11:13]) * 60 + int(text[14:16]) for text in epoch] for epoch in times]
 
@@ -48,7 +50,7 @@ def test_one_row_of_several_in_an_epoch_is_the_first_by_time(millstream: Runner)
 
 
 def test_rows_too_late_to_be_judged_are_counted(millstream: Runner) -> None:
-    told = [rows(60), [Watermark(at(60))], rows(51, id=2), rows(50, id=3), rows(52)]
+    told: list[Sequence[Item]] = [rows(60), [Watermark(at(60))], rows(51, id=2), rows(50, id=3), rows(52)]
     result = millstream.run(job(), {"clicks": told})
     assert minutes(result["once"].epochs) == [[60], [], [51], [], []]
     assert sum(result.late.values()) == 1
@@ -57,7 +59,7 @@ def test_rows_too_late_to_be_judged_are_counted(millstream: Runner) -> None:
 @pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_is_forgotten_was_too_late_to_matter(millstream: Runner, restart: bool) -> None:
     """When the watermark is twice as far, a row of the old time is late and a new one is let through."""
-    told = [rows(60), [Watermark(at(80))], rows(61), rows(90)]
+    told: list[Sequence[Item]] = [rows(60), [Watermark(at(80))], rows(61), rows(90)]
     result = millstream.run(job(), {"clicks": told}, restart_between=restart)
     assert minutes(result["once"].epochs) == [[60], [], [], [90]]
     assert sum(result.late.values()) == 1
@@ -65,7 +67,7 @@ def test_what_is_forgotten_was_too_late_to_matter(millstream: Runner, restart: b
 
 @pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_last_of_rows_that_follow_one_another_comes_when_no_other_can(millstream: Runner, restart: bool) -> None:
-    told = [
+    told: list[Sequence[Item]] = [
         rows(20, 30),
         rows(40, 51),
         rows(25, 45),
@@ -83,7 +85,14 @@ def test_the_last_of_rows_that_follow_one_another_comes_when_no_other_can(millst
 
 def test_rows_that_should_have_gone_out_already_are_late(millstream: Runner) -> None:
     """One that comes after the one before it went out, but before it would have to go out itself, goes out, too."""
-    told = [rows(20), [Watermark(at(31))], rows(20), rows(21, id=2), rows(25), [Watermark(at(36))]]
+    told: list[Sequence[Item]] = [
+        rows(20),
+        [Watermark(at(31))],
+        rows(20),
+        rows(21, id=2),
+        rows(25),
+        [Watermark(at(36))],
+    ]
     result = millstream.run(job("1 hour", "last"), {"clicks": told})
     assert [sorted(part) for part in minutes(result["once"].epochs)] == [[], [20], [], [], [], [21, 25]]
     assert result.late == {"dedup": 1}
@@ -93,6 +102,6 @@ def test_of_rows_of_the_same_time_the_last_by_all_columns_is_left(millstream: Ru
     job = ms.Job("clicks")
     clicks = job.stream(journal.source("clicks"), schema="id INT, v INT, at TIMESTAMP", time="at")
     clicks.dedup("id", within="0 seconds", keep="last").to(journal.sink("once"))
-    told = [[{"id": 1, "v": v, "at": at(1)} for v in (2, 3, 1)], [Watermark(at(2))]]
+    told: list[Sequence[Item]] = [[{"id": 1, "v": v, "at": at(1)} for v in (2, 3, 1)], [Watermark(at(2))]]
     for mode in (None, ms.batch()):
         assert [row["v"] for row in millstream.run(job, {"clicks": told}, mode=mode)["once"].rows] == [3]

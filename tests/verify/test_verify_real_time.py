@@ -107,8 +107,13 @@ def test_a_portion_is_made_whole_by_the_next_run(tmp_path: Path) -> None:
     topic = Growing(tmp_path / "whole", tmp_path / "run", "rows")
     first = next(iter(read(tmp_path / "whole", "rows")))
     with journal.producer(tmp_path / "run", "rows", durable=False) as out:
-        given = {"key": first.key, "headers": first.headers, "timestamp": first.timestamp}
-        out.send(first.value, **given, partition=first.partition)
+        out.send(
+            first.value,
+            key=first.key,
+            headers=first.headers,
+            timestamp=first.timestamp,
+            partition=first.partition,
+        )
     again = Growing(tmp_path / "whole", tmp_path / "run", "rows")
     for portion in range(1, portions.PORTIONS + 1):
         assert again.lacks(portion)

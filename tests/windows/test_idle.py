@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from millstream.runtime.progress import Progress
     from millstream.runtime.run import Run
 
-MODES = {"micro_batch": ms.micro_batch("100 ms"), "real_time": ms.real_time("300 ms")}
+MODES: dict[str, ms.Mode] = {"micro_batch": ms.micro_batch("100 ms"), "real_time": ms.real_time("300 ms")}
 SCHEMA = "at TIMESTAMP, room STRING"
 
 

@@ -14,6 +14,7 @@ from millstream.testing import Record, Watermark
 
 if TYPE_CHECKING:
     from millstream.testing import Runner
+    from millstream.testing.given import Item
 
 
 def at(minute: int, second: int = 0) -> str:
@@ -119,7 +120,7 @@ def test_allowed_lateness_corrects(millstream: Runner) -> None:
 
 
 def test_a_row_is_in_every_window_that_it_falls_into(millstream: Runner) -> None:
-    rows = [metric(at(2, 30), "a", 1), metric(at(3), "a", 2), metric(None, "a", 3), Watermark(at(30))]
+    rows: list[Item] = [metric(at(2, 30), "a", 1), metric(at(3), "a", 2), metric(None, "a", 3), Watermark(at(30))]
     result = millstream.run(job(window=ms.hopping("3 minutes", every="2 minutes")), {"metrics": rows})
     assert windows(result["final"].epochs) == [[(at(0), at(3), "a", 1, 1), (at(2), at(5), "a", 2, 2)]]
 
@@ -144,7 +145,12 @@ def test_windows_may_begin_later(millstream: Runner) -> None:
     metrics = job.stream(journal.source("metrics"), SCHEMA, time="at")
     for kind, (window, _) in OFFSETS.items():
         metrics.window(window).agg(n="count(*)").final().to(journal.sink(kind))
-    rows = [metric(at(0, 30), "a", 1), metric(at(2, 29), "a", 2), metric(at(2, 30), "a", 3), Watermark(at(30))]
+    rows: list[Item] = [
+        metric(at(0, 30), "a", 1),
+        metric(at(2, 29), "a", 2),
+        metric(at(2, 30), "a", 3),
+        Watermark(at(30)),
+    ]
     result = millstream.run(job, {"metrics": rows})
     for kind, (_, expected) in OFFSETS.items():
         assert sorted((row["window_start"], row["n"]) for row in result[kind].rows) == expected, kind
@@ -164,7 +170,7 @@ def test_weeks_begin_on_monday_with_an_offset(millstream: Runner) -> None:
     ]
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_row_too_late_for_one_window_still_counts_in_the_next(millstream: Runner, restart: bool) -> None:
     rows = epochs((at(2, 30), "a", 1), (at(4, 10), "a", 5), (at(3), "a", 7), (at(1), "b", 2), (at(9), "c", 1))
     hopping = job(window=ms.hopping("4 minutes", every="2 minutes"))
@@ -182,6 +188,7 @@ def test_a_row_too_late_for_one_window_still_counts_in_the_next(millstream: Runn
     assert result.late == {"cpu": 3, "closed": 3}
 
 
+@pytest.mark.slow
 def test_a_day_by_the_minute(millstream: Runner) -> None:
     """Rows that are new, come late, or are too late for some windows: each window against a sum by hand."""
     minutes = [0, 700, 1439, 3, 1445, 701, 2900, 1500, 4400]
@@ -203,7 +210,7 @@ def test_a_day_by_the_minute(millstream: Runner) -> None:
 
 
 def test_a_row_in_a_gap_between_windows_is_in_none(millstream: Runner) -> None:
-    rows = [metric(at(1, 59), "a", 1), metric(at(2), "a", 2), metric(at(0, 59), "a", 3), Watermark(at(30))]
+    rows: list[Item] = [metric(at(1, 59), "a", 1), metric(at(2), "a", 2), metric(at(0, 59), "a", 3), Watermark(at(30))]
     result = millstream.run(job(window=ms.hopping("1 minute", every="2 minutes")), {"metrics": rows})
     assert windows(result["final"].epochs) == [[(at(0), at(1), "a", 1, 3), (at(2), at(3), "a", 1, 2)]]
 
@@ -275,7 +282,7 @@ def test_a_sliding_window_of_all_rows_has_a_result_when_all_have_left(millstream
     job = ms.Job("metrics")
     window = job.stream(journal.source("metrics"), SCHEMA, time="at").window(ms.sliding("5 minutes"))
     window.agg(n="count(*)", top="max(cpu)").to(journal.sink("whole"))
-    rows = [[], [metric(at(0), "a", 9)], [Watermark(at(5))], [metric(at(6), "a", 1)]]
+    rows: list[list[Item]] = [[], [metric(at(0), "a", 9)], [Watermark(at(5))], [metric(at(6), "a", 1)]]
     tables = millstream.run(job, {"metrics": rows})["whole"].tables
     assert [[(row["n"], row.get("top")) for row in table] for table in tables] == [
         [(0, None)],

@@ -85,7 +85,8 @@ public final class AvroReader {
       try {
         reading = Reading.of(schema, type);
       } catch (IllegalStateException e) {
-        throw new Malformed("its schema, " + id + ", does not fit the columns: " + e.getCause().getMessage());
+        throw new Malformed(
+            "its schema, " + id + ", does not fit the columns: " + e.getCause().getMessage());
       }
       byId.put(id, reading);
     }

@@ -22,15 +22,19 @@ public final class AvroWriter {
 
   /** {@code schema} may be null: then it is that of the row's columns. So may {@code registry}. */
   public AvroWriter(StructType type, String schema, Registry registry, String subject) throws IOException {
-    Schema avro =
-        schema == null ? SchemaConverters.toAvroType(type, false, "row", "millstream") : new Schema.Parser().parse(schema);
+    Schema avro = schema == null
+        ? SchemaConverters.toAvroType(type, false, "row", "millstream")
+        : new Schema.Parser().parse(schema);
     this.rows = new AvroSerializer(type, avro, false);
     this.writer = new GenericDatumWriter<>(avro);
     this.prefix = registry == null ? new byte[0] : prefix(registry.register(subject, avro));
   }
 
   private static byte[] prefix(int id) {
-    return ByteBuffer.allocate(AvroReader.PREFIX).put(AvroReader.MAGIC).putInt(id).array();
+    return ByteBuffer.allocate(AvroReader.PREFIX)
+        .put(AvroReader.MAGIC)
+        .putInt(id)
+        .array();
   }
 
   public byte[] write(InternalRow row) throws IOException {

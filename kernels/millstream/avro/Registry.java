@@ -18,7 +18,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.avro.Schema;
 
-/** A schema registry that speaks Confluent's protocol. What it has said once it is not asked again: a schema's id is for good. */
+/**
+ * A schema registry that speaks Confluent's protocol. What it has said once it is not asked again: a schema's id is for
+ * good.
+ */
 public final class Registry implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -27,7 +30,8 @@ public final class Registry implements Serializable {
   private static final Map<String, Integer> REGISTERED = new HashMap<>();
 
   private static final class Web {
-    static final HttpClient CLIENT = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
+    static final HttpClient CLIENT =
+        HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
   }
 
   private final String url;
@@ -64,17 +68,22 @@ public final class Registry implements Serializable {
         ObjectNode body = JSON.createObjectNode().put("schema", schema.toString());
         String path = "/subjects/" + URLEncoder.encode(subject, StandardCharsets.UTF_8) + "/versions";
         HttpRequest.Builder post = request(path).header("Content-Type", "application/vnd.schemaregistry.v1+json");
-        known = registered(post.POST(HttpRequest.BodyPublishers.ofString(body.toString())).build());
+        known = registered(
+            post.POST(HttpRequest.BodyPublishers.ofString(body.toString())).build());
         REGISTERED.put(place, known);
       }
       return known;
     }
   }
 
-  /** Where two executors register a subject at once, one is told of a conflict: asked again, it finds the schema there. */
+  /**
+   * Where two executors register a subject at once, one is told of a conflict: asked again, it finds the schema there.
+   */
   private int registered(HttpRequest request) throws IOException {
     HttpResponse<String> answer = send(request);
-    return read(request, answer.statusCode() == 409 ? send(request) : answer).path("id").asInt();
+    return read(request, answer.statusCode() == 409 ? send(request) : answer)
+        .path("id")
+        .asInt();
   }
 
   private HttpRequest.Builder request(String path) {

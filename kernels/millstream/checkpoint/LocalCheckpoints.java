@@ -72,8 +72,8 @@ public class LocalCheckpoints extends FileSystemBasedCheckpointFileManager {
         Path child = new Path(path, name.getFileName().toString());
         if (filter.accept(child)) {
           File file = name.toFile();
-          found.add(
-              new FileStatus(file.length(), file.isDirectory(), 1, BLOCK, file.lastModified(), fs().makeQualified(child)));
+          found.add(new FileStatus(
+              file.length(), file.isDirectory(), 1, BLOCK, file.lastModified(), fs().makeQualified(child)));
         }
       }
     } catch (java.nio.file.NoSuchFileException error) {
@@ -121,8 +121,7 @@ public class LocalCheckpoints extends FileSystemBasedCheckpointFileManager {
       this(target, temporary, overwrite, open(temporary));
     }
 
-    private Pending(
-        java.nio.file.Path target, java.nio.file.Path temporary, boolean overwrite, FileOutputStream file) {
+    private Pending(java.nio.file.Path target, java.nio.file.Path temporary, boolean overwrite, FileOutputStream file) {
       super(new BufferedOutputStream(file, 1 << 16));
       this.target = target;
       this.temporary = temporary;

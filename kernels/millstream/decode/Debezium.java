@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Reads Debezium's envelopes: {@code before, after, op}, bare or within {@code payload}. Taken as upserts and deletes by key,
- * for Debezium may send a change again after a crash, and {@code before} is often not whole.
+ * Reads Debezium's envelopes: {@code before, after, op}, bare or within {@code payload}. Taken as upserts and deletes
+ * by key, for Debezium may send a change again after a crash, and {@code before} is often not whole.
  */
 final class Debezium {
   /** A row to put, or a key to delete; a delete without {@code row} has its key in the record's key. */
@@ -28,8 +28,7 @@ final class Debezium {
   private final int width;
 
   Debezium(StructType row) {
-    StructType bare =
-        new StructType().add("before", row).add("after", row).add("op", DataTypes.StringType);
+    StructType bare = new StructType().add("before", row).add("after", row).add("op", DataTypes.StringType);
     envelopes = new Json(bare.add("payload", bare));
     type = row;
     width = row.length();
@@ -66,9 +65,8 @@ final class Debezium {
     for (int i = 0; i < width; i++) {
       DataType column = type.fields()[i].dataType();
       if (!after.isNullAt(i) && unsent(after.get(i, column), column)) {
-        throw new Undecodable(
-            "it lacks " + type.fields()[i].name() + ", which did not change, and which Postgres sends only if its table has"
-                + " REPLICA IDENTITY FULL");
+        throw new Undecodable("it lacks " + type.fields()[i].name()
+            + ", which did not change, and which Postgres sends only if its table has" + " REPLICA IDENTITY FULL");
       }
     }
   }
@@ -76,7 +74,9 @@ final class Debezium {
   private static boolean unsent(Object value, DataType column) {
     if (column instanceof ArrayType array) {
       ArrayData list = (ArrayData) value;
-      return list.numElements() == 1 && !list.isNullAt(0) && unsent(list.get(0, array.elementType()), array.elementType());
+      return list.numElements() == 1
+          && !list.isNullAt(0)
+          && unsent(list.get(0, array.elementType()), array.elementType());
     }
     return UNSENT.equals(value) || value instanceof byte[] bytes && Arrays.equals(bytes, UNSENT.getBytes());
   }

@@ -4,10 +4,10 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Iterator;
-import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.concurrent.ConcurrentHashMap;
-import millstream.stage.InternalRowEncoder;
+import millstream.metrics.Counts;
+import millstream.metrics.Meters;
+import millstream.row.InternalRowEncoder;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -15,24 +15,22 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.apache.spark.util.LongAccumulator;
 
 /**
  * Turns records of a log ({@code key, value, partition, offset, timestamp}) into weighted rows.
  *
- * <p>Done before any step of the user's, so that no filter can hide a record that cannot be read. What happens to
- * such a record is the source's policy: fail and name it, skip and count it, or send it on as a dead letter.
+ * <p>Done before any step of the user's, so that no filter can hide a record that cannot be read. What happens to such
+ * a record is the source's policy: fail and name it, skip and count it, or send it on as a dead letter.
  */
 public final class Decode implements MapPartitionsFunction<InternalRow, InternalRow> {
   private static final long serialVersionUID = 1L;
-  private static final Map<String, LongAccumulator> SKIPPED = new ConcurrentHashMap<>();
 
   private final DecodeSpec spec;
-  private final LongAccumulator skipped;
+  private final Counts counts;
 
-  private Decode(DecodeSpec spec, LongAccumulator skipped) {
+  private Decode(DecodeSpec spec, Counts counts) {
     this.spec = spec;
-    this.skipped = skipped;
+    this.counts = counts;
   }
 
   /** {@code records} must have the columns that {@link DecodeSpec} tells, in that order. */
@@ -40,18 +38,11 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
     StructType schema = (StructType) StructType.fromJson(schemaJson);
     DecodeSpec spec = DecodeSpec.read(parse(specJson), schema);
     new Decoder(spec); // what does not go together is told here, not by a task
-    LongAccumulator skipped = records.sparkSession().sparkContext().longAccumulator("skipped by " + spec.source);
-    SKIPPED.put(spec.source, skipped);
+    Counts counts = Meters.of(records.sparkSession()).source(spec.source);
     return records
         .as(new InternalRowEncoder(records.schema()))
-        .mapPartitions(new Decode(spec, skipped), new InternalRowEncoder(spec.outputType()))
+        .mapPartitions(new Decode(spec, counts), new InternalRowEncoder(spec.outputType()))
         .toDF();
-  }
-
-  /** How many records of a source were skipped since its job started. */
-  public static long skipped(String source) {
-    LongAccumulator count = SKIPPED.get(source);
-    return count == null ? 0 : count.sum();
   }
 
   private static JsonNode parse(String json) {
@@ -85,6 +76,8 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
         } catch (Undecodable reason) {
           next = answer(record, reason);
         }
+        counts.rowsIn++;
+        counts.bytes += decoder.size();
       }
       return next != null;
     }
@@ -109,7 +102,7 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
     long offset = record.getLong(3);
     switch (spec.onError) {
       case "skip":
-        skipped.add(1);
+        counts.skipped++;
         return null;
       case "dead_letter":
         Object[] values = new Object[spec.outputType().length()];

@@ -2,8 +2,8 @@ package millstream.decode;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Serializable;
-import org.apache.spark.sql.catalyst.InternalRow;
 import millstream.avro.Registry;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -44,6 +44,7 @@ final class DecodeSpec implements Serializable {
   final boolean textKeys;
   /** How many of the schema's columns, the last ones, come from the record itself. */
   final int record;
+
   final StructType schema;
 
   private DecodeSpec(JsonNode json, StructType schema) {
@@ -61,10 +62,10 @@ final class DecodeSpec implements Serializable {
     this.topicColumn = json.path("topic_column").asBoolean();
     this.format = json.path("format").asText("json");
     this.avroSchema = json.hasNonNull("avro_schema") ? json.get("avro_schema").asText() : null;
-    this.registry =
-        json.hasNonNull("registry")
-            ? new Registry(json.get("registry").asText(), json.path("registry_login").asText(""))
-            : null;
+    this.registry = json.hasNonNull("registry")
+        ? new Registry(
+            json.get("registry").asText(), json.path("registry_login").asText(""))
+        : null;
     this.protobufMessage = json.path("protobuf_message").textValue();
     this.protobufDescriptors = json.path("protobuf_descriptors").textValue();
     this.textKeys = json.path("key_format").asText("json").equals("text");

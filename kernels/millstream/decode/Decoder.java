@@ -6,7 +6,9 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Reads a record into a row: its value by the source's format, the key where there is no value, and the record itself. */
+/**
+ * Reads a record into a row: its value by the source's format, the key where there is no value, and the record itself.
+ */
 final class Decoder {
   private static final String OP = "op";
 
@@ -16,17 +18,18 @@ final class Decoder {
   private final Debezium changes;
   private final RecordKey key;
 
+  private int size;
+
   Decoder(DecodeSpec spec) {
     this.spec = spec;
     this.width = spec.outputType().length();
     StructType type = spec.valueType();
-    this.values =
-        switch (spec.format) {
-          case "debezium" -> null;
-          case "avro" -> new Avro(spec, spec.changelog ? type.add(OP, "string") : type);
-          case "protobuf" -> new Protobuf(spec, spec.changelog ? type.add(OP, "string") : type);
-          default -> new Json(spec.changelog ? type.add(OP, "string") : type);
-        };
+    this.values = switch (spec.format) {
+      case "debezium" -> null;
+      case "avro" -> new Avro(spec, spec.changelog ? type.add(OP, "string") : type);
+      case "protobuf" -> new Protobuf(spec, spec.changelog ? type.add(OP, "string") : type);
+      default -> new Json(spec.changelog ? type.add(OP, "string") : type);
+    };
     this.key = spec.upserts.length == 0 ? null : RecordKey.of(spec);
     this.changes = spec.debezium() ? new Debezium(type) : null;
   }
@@ -37,10 +40,11 @@ final class Decoder {
     row[spec.weight()] = 1L;
     spec.arrived(row, record);
     boolean deleted = record.isNullAt(1);
+    size = 0;
     if (deleted) {
       fillKey(row, record);
     } else if (changes != null) {
-      Debezium.Change change = changes.read(record.getBinary(1));
+      Debezium.Change change = changes.read(value(record));
       if (change == null) {
         return null;
       }
@@ -51,7 +55,7 @@ final class Decoder {
         fillKey(row, record);
       }
     } else {
-      fill(row, values.parse(record.getBinary(1), "value"));
+      fill(row, values.parse(value(record), "value"));
     }
     if (key != null) {
       row[spec.weight() + 1] = deleted;
@@ -63,6 +67,17 @@ final class Decoder {
     }
     fillRecord(row, record);
     return new GenericInternalRow(row);
+  }
+
+  private byte[] value(InternalRow record) {
+    byte[] value = record.getBinary(1);
+    size = value.length;
+    return value;
+  }
+
+  /** The bytes of the last record's value. */
+  int size() {
+    return size;
   }
 
   private void fill(Object[] row, InternalRow parsed) throws Undecodable {

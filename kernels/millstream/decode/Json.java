@@ -45,15 +45,11 @@ final class Json implements Values {
 
   @SuppressWarnings("unchecked")
   Json(StructType type) {
-    JSONOptions options =
-        new JSONOptions(
-            (scala.collection.immutable.Map<String, String>) (Object) Map$.MODULE$.empty(), "UTC", "_corrupt");
+    JSONOptions options = new JSONOptions(
+        (scala.collection.immutable.Map<String, String>) (Object) Map$.MODULE$.empty(), "UTC", "_corrupt");
     parser =
-        new JacksonParser(
-            type,
-            options,
-            false,
-            (scala.collection.immutable.Seq<org.apache.spark.sql.sources.Filter>) (Object) Seq$.MODULE$.empty());
+        new JacksonParser(type, options, false, (scala.collection.immutable.Seq<org.apache.spark.sql.sources.Filter>)
+            (Object) Seq$.MODULE$.empty());
   }
 
   @Override

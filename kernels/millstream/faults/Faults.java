@@ -3,14 +3,15 @@ package millstream.faults;
 /**
  * Named places where a test may kill the process, as if the power went.
  *
- * <p>The system property {@code millstream.fault}, or the environment variable {@code MILLSTREAM_FAULT}, names
- * one: {@code point@epoch} (for example {@code sink.publish.before@3}), for its first visit in that epoch or a later
- * one, for an epoch without rows may pass it by; or {@code point} for its first visit. {@link Visits} tells of all.
+ * <p>The system property {@code millstream.fault}, or the environment variable {@code MILLSTREAM_FAULT}, names one:
+ * {@code point@epoch} (for example {@code sink.publish.before@3}), for its first visit in that epoch or a later one,
+ * for an epoch without rows may pass it by; or {@code point} for its first visit. {@link Visits} tells of all.
  */
 public final class Faults {
   private static final String FAULT = System.getProperty("millstream.fault", System.getenv("MILLSTREAM_FAULT"));
   private static final String POINT = FAULT == null ? null : FAULT.split("@")[0];
-  private static final long FIRST = POINT == null || FAULT.equals(POINT) ? 0 : Long.parseLong(FAULT.split("@")[1]);
+  private static final long FIRST =
+      POINT == null || FAULT.equals(POINT) ? 0 : Long.parseLong(FAULT.split("@")[1]);
   private static final Visits VISITS = Visits.asked();
   private static final int KILLED = 137;
 

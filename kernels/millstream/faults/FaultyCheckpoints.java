@@ -10,8 +10,8 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 
 /**
  * Spark's checkpoint files, with places to fail at: {@code offsets}, {@code commits}, {@code state}, and before the
- * first epoch {@code metadata} of the query and {@code schema} of its state. Each has {@code .before} and {@code .after}
- * the moment at which a file appears, and {@code .during} its writing.
+ * first epoch {@code metadata} of the query and {@code schema} of its state. Each has {@code .before} and
+ * {@code .after} the moment at which a file appears, and {@code .during} its writing.
  */
 public final class FaultyCheckpoints extends LocalCheckpoints {
   private static final Pattern LOG = Pattern.compile(".*/(offsets|watermarks|commits)/(\\d+)");

@@ -2,11 +2,12 @@ package millstream.journal;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
-import org.apache.hadoop.conf.Configuration;
+import java.util.UUID;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.deploy.SparkHadoopUtil;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
 
 /** Where a journal lies. A local disk is used without Hadoop in between: tailing needs its speed. */
 public interface Disk {
@@ -59,6 +60,13 @@ public interface Disk {
 
   byte[] readAll(String path) throws IOException;
 
+  /**
+   * Writes a new file, whole and durable. False if there is one already: of several who try at the same time, one
+   * succeeds. Who writes may be taken for another by what it writes, so that has a name of its own in it.
+   */
+  boolean createNew(String path, byte[] bytes) throws IOException;
+
+  /** Writes a file, whole and durable, in place of the one that is there. */
   default void writeAtomically(String path, byte[] bytes) throws IOException {
     String part = path + ".part";
     delete(part);
@@ -67,7 +75,17 @@ public interface Disk {
       out.sync();
     }
     replace(part, path);
-    syncFolder(path.substring(0, path.lastIndexOf('/')));
+    syncFolder(folderOf(path));
+  }
+
+  static String folderOf(String path) {
+    return path.substring(0, path.lastIndexOf('/'));
+  }
+
+  /** A hidden name of its own beside a file: what is written there is not to be seen yet. */
+  static String partOf(String path) {
+    String name = path.substring(path.lastIndexOf('/') + 1);
+    return folderOf(path) + "/." + name + "." + UUID.randomUUID() + ".part";
   }
 
   boolean isLocal();
@@ -79,16 +97,15 @@ public interface Disk {
   }
 
   static Disk of(String path) {
-    Configuration conf = SparkHadoopUtil.get().conf();
     String scheme = new Path(path).toUri().getScheme();
-    String used = scheme == null ? FileSystem.getDefaultUri(conf).getScheme() : scheme;
-    if ("file".equals(used)) {
+    if (scheme == null || "file".equals(scheme)) {
       return new LocalDisk();
     }
     try {
-      return new HadoopDisk(new Path(path).getFileSystem(conf));
+      FileSystem files = new Path(path).getFileSystem(HadoopSettings.conf());
+      return "s3a".equals(scheme) ? new ObjectDisk(files) : new HdfsDisk((DistributedFileSystem) files);
     } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
+      throw new UncheckedIOException(e);
     }
   }
 }

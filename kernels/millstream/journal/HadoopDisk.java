@@ -5,15 +5,12 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FSDataOutputStream;
-import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
 
-/** Any Hadoop file system. Rename must be atomic there. */
-final class HadoopDisk implements Disk {
+/** What HDFS and object stores have in common. */
+abstract class HadoopDisk implements Disk {
   private final FileSystem files;
 
   HadoopDisk(FileSystem files) {
@@ -44,40 +41,13 @@ final class HadoopDisk implements Disk {
   }
 
   @Override
-  public void makeFolder(String folder) throws IOException {
-    files.mkdirs(new Path(folder));
-  }
-
-  @Override
   public Input open(String path) throws IOException {
     return new HadoopInput(files, new Path(path));
   }
 
   @Override
-  public Output create(String path) throws IOException {
-    return new HadoopOutput(files.create(new Path(path), false));
-  }
-
-  @Override
-  public void rename(String from, String to) throws IOException {
-    if (exists(to) || !files.rename(new Path(from), new Path(to))) {
-      throw new IOException("cannot rename " + from + " to " + to);
-    }
-  }
-
-  @Override
-  public void replace(String from, String to) throws IOException {
-    FileContext.getFileContext(files.getUri(), files.getConf()).rename(new Path(from), new Path(to), Options.Rename.OVERWRITE);
-  }
-
-  @Override
   public void delete(String path) throws IOException {
     files.delete(new Path(path), false);
-  }
-
-  @Override
-  public void truncate(String path, long length) throws IOException {
-    files.truncate(new Path(path), length);
   }
 
   @Override
@@ -129,34 +99,6 @@ final class HadoopDisk implements Disk {
     @Override
     public void close() throws IOException {
       in.close();
-    }
-  }
-
-  private static final class HadoopOutput implements Output {
-    private final FSDataOutputStream out;
-
-    HadoopOutput(FSDataOutputStream out) {
-      this.out = out;
-    }
-
-    @Override
-    public void write(byte[] bytes, int offset, int length) throws IOException {
-      out.write(bytes, offset, length);
-    }
-
-    @Override
-    public void flush() throws IOException {
-      out.hflush();
-    }
-
-    @Override
-    public void sync() throws IOException {
-      out.hsync();
-    }
-
-    @Override
-    public void close() throws IOException {
-      out.close();
     }
   }
 }

@@ -20,21 +20,18 @@ public final class JournalException extends RuntimeException {
   }
 
   static JournalException corrupt(String topic, int partition, long offset, long at, String file, String found) {
-    return new JournalException(
-        "MS-JOURNAL-003: topic \"" + topic + "\", partition " + partition + ": the record at offset " + offset
-            + " (byte " + at + " of " + file + ") is corrupt.\n  found: " + found);
+    return new JournalException("MS-JOURNAL-003: topic \"" + topic + "\", partition " + partition
+        + ": the record at offset " + offset + " (byte " + at + " of " + file + ") is corrupt.\n  found: " + found);
   }
 
   static JournalException outOfRange(String topic, int partition, long offset, long first, long end) {
-    return new JournalException(
-        "MS-JOURNAL-004: topic \"" + topic + "\", partition " + partition + " has no offset " + offset
-            + " to read from.\n  found: offsets " + first + " to " + end);
+    return new JournalException("MS-JOURNAL-004: topic \"" + topic + "\", partition " + partition + " has no offset "
+        + offset + " to read from.\n  found: offsets " + first + " to " + end);
   }
 
   static JournalException notOffsets(String option, String text) {
-    return new JournalException(
-        "MS-JOURNAL-004: option " + option + " is not a list of offsets: " + text
-            + "\n  hint:  write it as {\"0\": 12, \"1\": 7}, partition to offset");
+    return new JournalException("MS-JOURNAL-004: option " + option + " is not a list of offsets: " + text
+        + "\n  hint:  write it as {\"0\": 12, \"1\": 7}, partition to offset");
   }
 
   static JournalException locked(String topic, int partition) {

@@ -57,7 +57,10 @@ final class JournalOffset extends Offset {
   public String json() {
     StringBuilder text = new StringBuilder("{");
     next.forEach((partition, offset) -> text.append(text.length() > 1 ? ", " : "")
-        .append('"').append(partition).append("\": ").append(offset));
+        .append('"')
+        .append(partition)
+        .append("\": ")
+        .append(offset));
     return text.append("}").toString();
   }
 }

@@ -12,8 +12,7 @@ record JournalPartition(String path, String topic, int partition, long from, lon
     for (Map.Entry<Integer, Long> entry : end.byPartition().entrySet()) {
       int partition = entry.getKey();
       if (entry.getValue() > start.of(partition)) {
-        found.add(new JournalPartition(
-            options.path, options.topic, partition, start.of(partition), entry.getValue()));
+        found.add(new JournalPartition(options.path, options.topic, partition, start.of(partition), entry.getValue()));
       }
     }
     return found.toArray(InputPartition[]::new);

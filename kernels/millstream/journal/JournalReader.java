@@ -15,6 +15,7 @@ final class JournalReader implements SupportsRealTimeRead<InternalRow> {
   private static final long LIST_NANOS = 5_000_000;
   /** Where listing is a remote call. */
   private static final long LIST_REMOTE_NANOS = 100_000_000;
+
   private static final RecordStatus NONE = RecordStatus.newStatusWithoutArrivalTime(false);
   private static final RecordStatus FOUND = RecordStatus.newStatusWithoutArrivalTime(true);
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
@@ -12,12 +13,14 @@ import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReadMaxRows;
+import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
 import org.apache.spark.sql.types.StructType;
 
 /** A topic as a stream: by epochs with known ends, or in real time, where an epoch ends when its time is over. */
-final class JournalStream implements MicroBatchStream, SupportsTriggerAvailableNow, SupportsRealTimeMode {
+final class JournalStream
+    implements MicroBatchStream, SupportsTriggerAvailableNow, SupportsRealTimeMode, ReportsSourceMetrics {
   private final JournalOptions options;
   private final StructType columns;
   private final Topic topic;
@@ -48,7 +51,8 @@ final class JournalStream implements MicroBatchStream, SupportsTriggerAvailableN
     try {
       String file = checkpoint + "/initial";
       if (initial == null && disk.exists(file)) {
-        initial = JournalOffset.parse("offsets in the checkpoint", new String(disk.readAll(file), StandardCharsets.UTF_8));
+        initial =
+            JournalOffset.parse("offsets in the checkpoint", new String(disk.readAll(file), StandardCharsets.UTF_8));
       }
       if (initial == null) {
         initial = offsets.starting(options.starting);
@@ -105,6 +109,20 @@ final class JournalStream implements MicroBatchStream, SupportsTriggerAvailableN
   @Override
   public Offset reportLatestOffset() {
     return newest;
+  }
+
+  /** Asked when an epoch has ended. In real time nobody has looked for the topic's end until then. */
+  @Override
+  public Map<String, String> metrics(Optional<Offset> read) {
+    JournalOffset end = realTime ? offsets.end() : newest;
+    if (end == null || read.isEmpty()) {
+      return Map.of();
+    }
+    long behind = 0;
+    for (Map.Entry<Integer, Long> entry : end.byPartition().entrySet()) {
+      behind += Math.max(0, entry.getValue() - ((JournalOffset) read.get()).of(entry.getKey()));
+    }
+    return Map.of("rowsBehind", Long.toString(behind));
   }
 
   /** Shares the rows out in proportion to what each partition holds, rounded up as far as they go. */

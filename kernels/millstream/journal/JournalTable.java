@@ -56,7 +56,8 @@ final class JournalTable implements SupportsRead {
     public void pruneColumns(StructType required) {
       Set<String> names = Set.of(required.fieldNames());
       columns = new StructType(Arrays.stream(RecordRow.SCHEMA.fields())
-          .filter(field -> names.contains(field.name())).toArray(StructField[]::new));
+          .filter(field -> names.contains(field.name()))
+          .toArray(StructField[]::new));
     }
 
     @Override

@@ -64,10 +64,9 @@ final class LocalDisk implements Disk {
 
   @Override
   public void rename(String from, String to) throws IOException {
-    if (exists(to)) {
-      throw new FileAlreadyExistsException(to);
-    }
-    replace(from, to);
+    // A link fails if the name is taken; a rename would take the place of what is there.
+    Files.createLink(Path.of(to), Path.of(from));
+    Files.delete(Path.of(from));
   }
 
   @Override
@@ -102,6 +101,22 @@ final class LocalDisk implements Disk {
   @Override
   public byte[] readAll(String path) throws IOException {
     return Files.readAllBytes(Path.of(path));
+  }
+
+  @Override
+  public boolean createNew(String path, byte[] bytes) throws IOException {
+    String part = Disk.partOf(path);
+    try (Output out = create(part)) {
+      out.write(bytes, 0, bytes.length);
+      out.sync();
+      Files.createLink(Path.of(path), Path.of(part));
+    } catch (FileAlreadyExistsException e) {
+      return false;
+    } finally {
+      delete(part);
+    }
+    syncFolder(Disk.folderOf(path));
+    return true;
   }
 
   @Override

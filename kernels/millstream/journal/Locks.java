@@ -15,8 +15,8 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * The partitions that one run may write to. POSIX locks: they end with the process, and Python's see them.
  *
- * <p>Such a lock is also lost when its process closes any other handle of the file, so within the process a set
- * says who holds what, and a file that is locked is never opened a second time.
+ * <p>Such a lock is also lost when its process closes any other handle of the file, so within the process a set says
+ * who holds what, and a file that is locked is never opened a second time.
  */
 public final class Locks implements AutoCloseable {
   private static final Set<String> HELD = new HashSet<>();
@@ -31,7 +31,7 @@ public final class Locks implements AutoCloseable {
     }
     for (int partition = 0; partition < topic.partitions(); partition++) {
       topic.disk().makeFolder(topic.folder(partition));
-      Path file = Path.of(topic.folder(partition)).toRealPath().resolve("lock");
+      Path file = topic.lock(partition);
       if (!channels.containsKey(file.toString()) && !take(file)) {
         throw JournalException.locked(topic.name(), partition);
       }
@@ -57,8 +57,8 @@ public final class Locks implements AutoCloseable {
   }
 
   /**
-   * The same, but waits for another process to let go: one that was killed is gone a moment later than whoever killed it
-   * is told. A run of this process is not waited for.
+   * The same, but waits for another process to let go: one that was killed is gone a moment later than whoever killed
+   * it is told. A run of this process is not waited for.
    */
   public boolean takeWithin(Duration patience, Path file) throws IOException {
     long began = System.nanoTime();

@@ -43,7 +43,8 @@ public final class PartitionLog {
     }
     found.sort(null);
     segments = found;
-    lastByProducer = found.stream().filter(SegmentName::byProducer).reduce((a, b) -> b).orElse(null);
+    lastByProducer =
+        found.stream().filter(SegmentName::byProducer).reduce((a, b) -> b).orElse(null);
     stamp = changed;
     listedAt = now;
   }

@@ -9,13 +9,12 @@ final class Positions {
   private static final int SEGMENTS = 4096;
   private static final int PER_SEGMENT = 64;
 
-  private static final Map<String, TreeMap<Long, Long>> KNOWN =
-      new LinkedHashMap<>(64, 0.75f, true) {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<String, TreeMap<Long, Long>> eldest) {
-          return size() > SEGMENTS;
-        }
-      };
+  private static final Map<String, TreeMap<Long, Long>> KNOWN = new LinkedHashMap<>(64, 0.75f, true) {
+    @Override
+    protected boolean removeEldestEntry(Map.Entry<String, TreeMap<Long, Long>> eldest) {
+      return size() > SEGMENTS;
+    }
+  };
 
   private Positions() {}
 

@@ -9,8 +9,8 @@ import org.apache.spark.sql.types.StructType;
 
 /** Writes a record into a row that is used again and again: only the columns that were asked for. */
 final class RecordRow {
-  static final StructType SCHEMA = (StructType) DataType.fromDDL(
-      "key BINARY, value BINARY, headers ARRAY<STRUCT<name: STRING, value: BINARY>>,"
+  static final StructType SCHEMA =
+      (StructType) DataType.fromDDL("key BINARY, value BINARY, headers ARRAY<STRUCT<name: STRING, value: BINARY>>,"
           + " partition INT, offset BIGINT, timestamp TIMESTAMP");
 
   private final int key;

@@ -38,8 +38,14 @@ public record SegmentName(String file, long base, String token) implements Compa
     /** Null if the name is not that of an open file. */
     public static Open of(String file) {
       Matcher matcher = OPEN.matcher(file);
-      return !matcher.matches() ? null : new Open(file, matcher.group(1), Long.parseLong(matcher.group(2)),
-          Integer.parseInt(matcher.group(3)), Long.parseLong(matcher.group(4)));
+      return !matcher.matches()
+          ? null
+          : new Open(
+              file,
+              matcher.group(1),
+              Long.parseLong(matcher.group(2)),
+              Integer.parseInt(matcher.group(3)),
+              Long.parseLong(matcher.group(4)));
     }
 
     public static Open of(String writer, long epoch, int task, long attempt) {

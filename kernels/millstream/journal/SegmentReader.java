@@ -34,9 +34,11 @@ final class SegmentReader implements Closeable {
   private ByteBuffer view = ByteBuffer.wrap(buffer);
   /** The buffer holds the file's bytes from {@code start} on, up to {@code filled} of them. */
   private long start;
+
   private int filled;
   /** Within the buffer: where the next frame begins. */
   private int cursor;
+
   private int body;
   private int bodyLength;
   private long created = -1;

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -28,7 +29,7 @@ public final class Topic {
     Disk disk = Disk.of(journal);
     String folder = Disk.plain(journal);
     try {
-      String description = folder + "/" + name + "/topic.json";
+      String description = description(folder, name);
       if (name.isEmpty() || name.startsWith(".") || name.contains("/") || !disk.exists(description)) {
         throw JournalException.noTopic(journal, name, names(disk, folder));
       }
@@ -42,10 +43,14 @@ public final class Topic {
     }
   }
 
+  private static String description(String journal, String name) {
+    return journal + "/" + name + "/topic.json";
+  }
+
   private static List<String> names(Disk disk, String journal) throws IOException {
     List<String> names = new ArrayList<>();
     for (String name : disk.list(journal)) {
-      if (disk.exists(journal + "/" + name + "/topic.json")) {
+      if (disk.exists(description(journal, name))) {
         names.add(name);
       }
     }
@@ -71,6 +76,21 @@ public final class Topic {
 
   public String folder(int partition) {
     return folder() + "/" + partition;
+  }
+
+  /** Rows of epochs that are not published. */
+  public String open(int partition) {
+    return folder(partition) + "/open";
+  }
+
+  /** Lists of epochs that are prepared. */
+  public String prepared() {
+    return folder() + "/prepared";
+  }
+
+  /** Held by the one writer of a partition, on a local disk. */
+  Path lock(int partition) throws IOException {
+    return Path.of(folder(partition)).toRealPath().resolve("lock");
   }
 
   public PartitionLog log(int partition) {

@@ -26,12 +26,13 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * Sends the one request for which Kafka's clients have no call: to commit a transaction that another process has begun. Many at
- * once, over one connection per broker.
+ * Sends the one request for which Kafka's clients have no call: to commit a transaction that another process has begun.
+ * Many at once, over one connection per broker.
  */
 final class EndTransactions implements AutoCloseable {
   private static final int REQUEST_MILLIS = 10_000;
-  private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(REQUEST_MILLIS) + TimeUnit.SECONDS.toNanos(5);
+  private static final long PATIENCE_NANOS =
+      TimeUnit.MILLISECONDS.toNanos(REQUEST_MILLIS) + TimeUnit.SECONDS.toNanos(5);
   private static final int IN_FLIGHT = 1_000;
 
   private final Time time = Time.SYSTEM;
@@ -50,19 +51,18 @@ final class EndTransactions implements AutoCloseable {
   }
 
   EndTransactions(Map<String, Object> settings) {
-    client =
-        ClientUtils.createNetworkClient(
-            new AdminClientConfig(settings),
-            "millstream-transactions",
-            metrics,
-            "millstream-transactions",
-            new LogContext("[millstream transactions] "),
-            new ApiVersions(),
-            time,
-            IN_FLIGHT,
-            REQUEST_MILLIS,
-            new ManualMetadataUpdater(),
-            new DefaultHostResolver());
+    client = ClientUtils.createNetworkClient(
+        new AdminClientConfig(settings),
+        "millstream-transactions",
+        metrics,
+        "millstream-transactions",
+        new LogContext("[millstream transactions] "),
+        new ApiVersions(),
+        time,
+        IN_FLIGHT,
+        REQUEST_MILLIS,
+        new ManualMetadataUpdater(),
+        new DefaultHostResolver());
   }
 
   /** Gives those of which it is not known that they are committed: to be asked after, and tried again. */
@@ -86,16 +86,18 @@ final class EndTransactions implements AutoCloseable {
     if (broker == null || !NetworkClientUtils.awaitReady(client, broker, time, REQUEST_MILLIS)) {
       throw new IOException("broker " + broker + " does not answer");
     }
-    EndTxnRequestData end =
-        new EndTxnRequestData()
-            .setTransactionalId(one.id())
-            .setProducerId(one.producerId())
-            .setProducerEpoch(one.producerEpoch())
-            .setCommitted(true);
-    ClientRequest request =
-        client.newClientRequest(
-            broker.idString(), new EndTxnRequest.Builder(end), time.milliseconds(), true, REQUEST_MILLIS,
-            response -> answered(response, one, asked));
+    EndTxnRequestData end = new EndTxnRequestData()
+        .setTransactionalId(one.id())
+        .setProducerId(one.producerId())
+        .setProducerEpoch(one.producerEpoch())
+        .setCommitted(true);
+    ClientRequest request = client.newClientRequest(
+        broker.idString(),
+        new EndTxnRequest.Builder(end),
+        time.milliseconds(),
+        true,
+        REQUEST_MILLIS,
+        response -> answered(response, one, asked));
     asked.waiting++;
     client.send(request, time.milliseconds());
   }

@@ -44,14 +44,16 @@ final class KafkaCommitter implements Committer {
       List<PreparedTransaction> open = lists.read(epoch);
       Faults.at("sink.publish.before", epoch);
       // One alone, to see that they can be ended; then the others, all at once.
-      List<PreparedTransaction> lost = new ArrayList<>(transactions().commit(open.subList(0, Math.min(1, open.size()))));
+      List<PreparedTransaction> lost =
+          new ArrayList<>(transactions().commit(open.subList(0, Math.min(1, open.size()))));
       if (open.size() > 1) {
         Faults.at("sink.publish.between", epoch);
         lost.addAll(transactions().commit(open.subList(1, open.size())));
       }
       if (!lost.isEmpty()) {
         repair(lost, epoch);
-        // Another attempt of the task may have taken the id: what it wrote is open still, and its client would commit it.
+        // Another attempt of the task may have taken the id: what it wrote is open still, and its client would commit
+        // it.
         transactions().abortOpen();
       }
       lists.delete(epoch);
@@ -59,7 +61,9 @@ final class KafkaCommitter implements Committer {
     }
   }
 
-  /** The others are committed: what is written again takes the place of the list, and then is committed as they were. */
+  /**
+   * The others are committed: what is written again takes the place of the list, and then is committed as they were.
+   */
   private void repair(List<PreparedTransaction> lost, long epoch) throws IOException {
     try (Repair repair = new Repair(spec, epoch)) {
       List<PreparedTransaction> unseen = repair.unseen(lost);
@@ -93,8 +97,14 @@ final class KafkaCommitter implements Committer {
   /** What tasks had open when they were stopped would hold up readers of committed rows. */
   @Override
   public void finish() throws IOException {
-    Producers.close(KafkaSink.prefix(spec));
+    release();
     transactions().abortOpen();
+  }
+
+  /** What a producer has open stays so: it is committed by its id when the job starts again, or aborted. */
+  @Override
+  public void release() {
+    Producers.close(KafkaSink.prefix(spec));
   }
 
   @Override

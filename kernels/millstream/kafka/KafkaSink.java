@@ -10,8 +10,8 @@ import millstream.sink.SinkSpec;
 import millstream.sink.TaskWriter;
 
 /**
- * Sinks that are topics of Kafka. A task writes its rows of an epoch in one transaction; it stays open until the epoch is
- * committed, and then the driver commits it by its producer's id and epoch, after a crash as well as before.
+ * Sinks that are topics of Kafka. A task writes its rows of an epoch in one transaction; it stays open until the epoch
+ * is committed, and then the driver commits it by its producer's id and epoch, after a crash as well as before.
  */
 public final class KafkaSink implements SinkKind {
   private static final String CLIENT = "kafka.";

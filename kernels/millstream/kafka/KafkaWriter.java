@@ -43,7 +43,8 @@ final class KafkaWriter implements TaskWriter {
     switch (spec.settings().getOrDefault("format", "json")) {
       case "avro":
         String url = spec.settings().get("registry");
-        Registry registry = url == null ? null : new Registry(url, spec.settings().getOrDefault("registry_login", ""));
+        Registry registry =
+            url == null ? null : new Registry(url, spec.settings().getOrDefault("registry_login", ""));
         String schema = spec.settings().get("avro_schema");
         return new AvroWriter(type(spec), schema, registry, spec.setting("topic") + "-value")::write;
       case "protobuf":
@@ -84,14 +85,17 @@ final class KafkaWriter implements TaskWriter {
     if (cause instanceof RecordTooLargeException) {
       return new IOException(
           "MS-KAFKA-008: sink \"" + spec.name() + "\" has a record that is too large for topic \"" + topic + "\": "
-              + cause.getMessage(), cause);
+              + cause.getMessage(),
+          cause);
     }
     if (Refused.is(cause)) {
       return new IOException(
-          "MS-KAFKA-010: sink \"" + spec.name() + "\" is refused, topic \"" + topic + "\": " + cause.getMessage(), cause);
+          "MS-KAFKA-010: sink \"" + spec.name() + "\" is refused, topic \"" + topic + "\": " + cause.getMessage(),
+          cause);
     }
     return new IOException(
-        "MS-KAFKA-005: sink \"" + spec.name() + "\" cannot write to topic \"" + topic + "\": " + cause.getMessage(), cause);
+        "MS-KAFKA-005: sink \"" + spec.name() + "\" cannot write to topic \"" + topic + "\": " + cause.getMessage(),
+        cause);
   }
 
   /** Null if there was no row: then there is no transaction either. */

@@ -16,7 +16,10 @@ import java.util.stream.StreamSupport;
 import millstream.journal.Disk;
 import millstream.sink.SinkSpec;
 
-/** For each epoch that is prepared and not yet published, its transactions: files next to the checkpoint, as FORMAT.md says. */
+/**
+ * For each epoch that is prepared and not yet published, its transactions: files next to the checkpoint, as FORMAT.md
+ * says.
+ */
 final class PreparedLists {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Pattern NAME = Pattern.compile("([\\w.]+)-(\\d{12})\\.json");
@@ -39,9 +42,11 @@ final class PreparedLists {
     ObjectNode json = JSON.createObjectNode().put("format", FORMAT).put("epoch", epoch);
     ArrayNode list = json.putArray("transactions");
     for (PreparedTransaction one : transactions) {
-      ObjectNode places =
-          list.addObject().put("id", one.id()).put("producer", one.producerId()).put("epoch", one.producerEpoch())
-              .putObject("places");
+      ObjectNode places = list.addObject()
+          .put("id", one.id())
+          .put("producer", one.producerId())
+          .put("epoch", one.producerEpoch())
+          .putObject("places");
       one.places().byPartition().forEach((partition, runs) -> {
         ArrayNode bounds = places.putArray(partition.toString());
         for (long bound : runs.bounds()) {
@@ -71,8 +76,11 @@ final class PreparedLists {
     }
     List<PreparedTransaction> found = new ArrayList<>();
     for (JsonNode one : json.get("transactions")) {
-      found.add(new PreparedTransaction(one.get("id").asText(), one.get("producer").asLong(),
-          (short) one.get("epoch").asInt(), places(one.get("places"))));
+      found.add(new PreparedTransaction(
+          one.get("id").asText(),
+          one.get("producer").asLong(),
+          (short) one.get("epoch").asInt(),
+          places(one.get("places"))));
     }
     return found;
   }
@@ -80,7 +88,9 @@ final class PreparedLists {
   private static Places places(JsonNode json) {
     Places places = new Places();
     for (Map.Entry<String, JsonNode> part : json.properties()) {
-      long[] bounds = StreamSupport.stream(part.getValue().spliterator(), false).mapToLong(JsonNode::asLong).toArray();
+      long[] bounds = StreamSupport.stream(part.getValue().spliterator(), false)
+          .mapToLong(JsonNode::asLong)
+          .toArray();
       places.put(Integer.parseInt(part.getKey()), new Places.Runs(bounds));
     }
     return places;

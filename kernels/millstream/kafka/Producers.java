@@ -10,7 +10,9 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** The producers of this executor, kept from epoch to epoch: to connect anew takes longer than to write a small epoch. */
+/**
+ * The producers of this executor, kept from epoch to epoch: to connect anew takes longer than to write a small epoch.
+ */
 final class Producers {
   private static final Map<String, TransactionalProducer> IDLE = new ConcurrentHashMap<>();
   private static final Duration KEEP = Duration.ofMinutes(10);

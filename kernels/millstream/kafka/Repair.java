@@ -11,14 +11,13 @@ import millstream.sink.SinkSpec;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
-import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Kafka gives a transaction up that was open for too long. Its records lie in the topic all the same, where only readers of
- * uncommitted rows see them: from there they are copied into a new transaction.
+ * Kafka gives a transaction up that was open for too long. Its records lie in the topic all the same, where only
+ * readers of uncommitted rows see them: from there they are copied into a new transaction.
  */
 final class Repair implements AutoCloseable {
   private static final long PATIENCE_MILLIS = 60_000;
@@ -34,7 +33,9 @@ final class Repair implements AutoCloseable {
     this.topic = spec.setting("topic");
   }
 
-  /** Those of which readers of committed rows see nothing: an id that Kafka has forgotten says nothing of how it ended. */
+  /**
+   * Those of which readers of committed rows see nothing: an id that Kafka has forgotten says nothing of how it ended.
+   */
   List<PreparedTransaction> unseen(List<PreparedTransaction> ended) throws IOException {
     List<PreparedTransaction> unseen = new ArrayList<>();
     for (PreparedTransaction one : ended) {

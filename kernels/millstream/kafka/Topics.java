@@ -22,9 +22,10 @@ public final class Topics {
   private Topics() {}
 
   /**
-   * Those of these names, as a JSON list, or those that a regular expression matches as a whole, as a consumer's subscription
-   * does: {@code {"topics": {"likes": {"partitions": 2, "id": "…"}}}}. If one is not there, {@code "others"} lists what
-   * there is. {@code {"error": "…"}} if the cluster does not answer, {@code {"refused": "…"}} if it lets nobody in.
+   * Those of these names, as a JSON list, or those that a regular expression matches as a whole, as a consumer's
+   * subscription does: {@code {"topics": {"likes": {"partitions": 2, "id": "…"}}}}. If one is not there,
+   * {@code "others"} lists what there is. {@code {"error": "…"}} if the cluster does not answer, {@code {"refused":
+   * "…"}} if it lets nobody in.
    */
   public static String find(String client, String names, String pattern)
       throws JsonProcessingException, InterruptedException {
@@ -46,16 +47,22 @@ public final class Topics {
 
   private static List<String> matching(Admin admin, String pattern) throws ExecutionException, InterruptedException {
     Pattern compiled = Pattern.compile(pattern);
-    return admin.listTopics().names().get().stream().filter(name -> compiled.matcher(name).matches()).toList();
+    return admin.listTopics().names().get().stream()
+        .filter(name -> compiled.matcher(name).matches())
+        .toList();
   }
 
   private static Map<String, Object> described(Admin admin, List<String> names)
       throws ExecutionException, InterruptedException {
     Map<String, Object> found = new TreeMap<>();
-    for (KafkaFuture<TopicDescription> answer : admin.describeTopics(names).topicNameValues().values()) {
+    for (KafkaFuture<TopicDescription> answer :
+        admin.describeTopics(names).topicNameValues().values()) {
       try {
         TopicDescription topic = answer.get();
-        found.put(topic.name(), Map.of("partitions", topic.partitions().size(), "id", topic.topicId().toString()));
+        found.put(
+            topic.name(),
+            Map.of(
+                "partitions", topic.partitions().size(), "id", topic.topicId().toString()));
       } catch (ExecutionException e) {
         if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
           throw e;

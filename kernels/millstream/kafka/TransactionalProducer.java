@@ -102,7 +102,8 @@ final class TransactionalProducer {
       ProducerIdAndEpoch found = (ProducerIdAndEpoch) method.invoke(transactions);
       return new PreparedTransaction(id, found.producerId, found.epoch, places);
     } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException("MS-KAFKA-007: this version of kafka-clients is not one that Millstream knows.", e);
+      throw new IllegalStateException(
+          "MS-KAFKA-007: this version of kafka-clients is not one that Millstream knows.", e);
     }
   }
 }

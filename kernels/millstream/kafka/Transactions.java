@@ -35,7 +35,9 @@ final class Transactions implements AutoCloseable {
     this.ends = new EndTransactions(client);
   }
 
-  /** Commits them; what is committed already stays so. Gives those that have ended, and are not known to be committed. */
+  /**
+   * Commits them; what is committed already stays so. Gives those that have ended, and are not known to be committed.
+   */
   List<PreparedTransaction> commit(List<PreparedTransaction> all) throws IOException {
     List<PreparedTransaction> lost = new ArrayList<>();
     List<PreparedTransaction> left = new ArrayList<>(all);
@@ -62,7 +64,8 @@ final class Transactions implements AutoCloseable {
       for (Node node : admin.describeCluster().nodes().get()) {
         nodes.put(node.id(), node);
       }
-      var answers = admin.describeTransactions(asked.stream().map(PreparedTransaction::id).toList());
+      var answers =
+          admin.describeTransactions(asked.stream().map(PreparedTransaction::id).toList());
       for (PreparedTransaction one : asked) {
         TransactionDescription found = found(answers.description(one.id()));
         // Of another epoch it is another transaction: how this one has ended, the topic says.
@@ -115,7 +118,8 @@ final class Transactions implements AutoCloseable {
 
   private IOException failed(Throwable cause) {
     String code = Refused.is(cause) ? "MS-KAFKA-010" : "MS-KAFKA-005";
-    return new IOException(code + ": sink \"" + spec.name() + "\": Kafka cannot be asked about its transactions: " + cause, cause);
+    return new IOException(
+        code + ": sink \"" + spec.name() + "\": Kafka cannot be asked about its transactions: " + cause, cause);
   }
 
   private static void pause() throws IOException {

@@ -28,8 +28,8 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Rows that do not change, by key, in the memory of every executor. A function of Spark SQL looks rows up in it, so that
- * it can stand anywhere in a router, in real time too: no shuffle, no state.
+ * Rows that do not change, by key, in the memory of every executor. A function of Spark SQL looks rows up in it, so
+ * that it can stand anywhere in a router, in real time too: no shuffle, no state.
  */
 public final class LookupTable implements Serializable {
   private static final long serialVersionUID = 1L;
@@ -44,13 +44,16 @@ public final class LookupTable implements Serializable {
     this.rows = rows;
   }
 
-  /** Lets SQL call {@code name(key, …)} for an array of rows. {@code table}: two columns, the key and the row, both structs. */
+  /**
+   * Lets SQL call {@code name(key, …)} for an array of rows. {@code table}: two columns, the key and the row, both
+   * structs.
+   */
   public static void register(SparkSession spark, String name, Dataset<Row> table) {
     StructType keyType = (StructType) table.schema().fields()[0].dataType();
     StructType rowType = (StructType) table.schema().fields()[1].dataType();
     HashMap<InternalRow, ArrayData> read = read(table, keyType.length(), rowType.length());
-    LookupTable found =
-        new LookupTable(keyType, JavaSparkContext.fromSparkContext(spark.sparkContext()).broadcast(read));
+    LookupTable found = new LookupTable(
+        keyType, JavaSparkContext.fromSparkContext(spark.sparkContext()).broadcast(read));
     Function1<Seq<Expression>, Expression> call = arguments -> found.call(arguments, rowType);
     spark.sessionState().functionRegistry().createOrReplaceTempFunction(name, call, "scala_udf");
   }
@@ -64,7 +67,9 @@ public final class LookupTable implements Serializable {
     for (InternalRow row : table.queryExecution().executedPlan().executeCollect()) {
       InternalRow key = row.getStruct(0, keys);
       if (!key.anyNull()) {
-        grouped.computeIfAbsent(key.copy(), one -> new ArrayList<>()).add(row.getStruct(1, fields).copy());
+        grouped
+            .computeIfAbsent(key.copy(), one -> new ArrayList<>())
+            .add(row.getStruct(1, fields).copy());
       }
     }
     HashMap<InternalRow, ArrayData> read = new HashMap<>(grouped.size() * 2);
@@ -74,8 +79,10 @@ public final class LookupTable implements Serializable {
 
   /** Not deterministic as far as Spark knows: it must not be called once more for each place that reads its result. */
   private Expression call(Seq<Expression> key, StructType rowType) {
-    Seq<Expression> arguments = CollectionConverters.asScala(List.<Expression>of(CreateStruct.apply(key))).toSeq();
-    Seq<AbstractDataType> anyType = CollectionConverters.asScala(List.<AbstractDataType>of()).toSeq();
+    Seq<Expression> arguments = CollectionConverters.asScala(List.<Expression>of(CreateStruct.apply(key)))
+        .toSeq();
+    Seq<AbstractDataType> anyType =
+        CollectionConverters.asScala(List.<AbstractDataType>of()).toSeq();
     Literal self = new Literal(this, new ObjectType(LookupTable.class));
     return new Invoke(self, "rows", new ArrayType(rowType, false), arguments, anyType, false, false, false);
   }

@@ -5,6 +5,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.types.DataType;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FileDescriptorProto;
 import org.sparkproject.spark_core.protobuf.DescriptorProtos.FileDescriptorSet;
 import org.sparkproject.spark_core.protobuf.Descriptors.Descriptor;
@@ -12,7 +13,6 @@ import org.sparkproject.spark_core.protobuf.Descriptors.DescriptorValidationExce
 import org.sparkproject.spark_core.protobuf.Descriptors.FieldDescriptor;
 import org.sparkproject.spark_core.protobuf.Descriptors.FileDescriptor;
 import org.sparkproject.spark_core.protobuf.InvalidProtocolBufferException;
-import org.apache.spark.sql.types.DataType;
 
 /** A type of messages, found by its name in what {@code protoc --descriptor_set_out --include_imports} writes. */
 final class MessageType {
@@ -33,20 +33,23 @@ final class MessageType {
         }
       }
     }
-    throw new ProtobufException("MS-PROTOBUF-001", "there is no message \"" + name + "\" in the descriptor, which has: "
-        + String.join(", ", there) + ".");
+    throw new ProtobufException(
+        "MS-PROTOBUF-001",
+        "there is no message \"" + name + "\" in the descriptor, which has: " + String.join(", ", there) + ".");
   }
 
   private static Map<String, FileDescriptor> files(String base64) {
     Map<String, FileDescriptor> files = new LinkedHashMap<>();
     try {
       // A file comes after those that it imports.
-      for (FileDescriptorProto file : FileDescriptorSet.parseFrom(Base64.getDecoder().decode(base64)).getFileList()) {
+      for (FileDescriptorProto file :
+          FileDescriptorSet.parseFrom(Base64.getDecoder().decode(base64)).getFileList()) {
         List<FileDescriptor> imported = new ArrayList<>();
         for (String dependency : file.getDependencyList()) {
           if (!files.containsKey(dependency)) {
-            throw new ProtobufException("MS-PROTOBUF-001", "the descriptor lacks " + dependency
-                + ", which it imports: make it by protoc --include_imports.");
+            throw new ProtobufException(
+                "MS-PROTOBUF-001",
+                "the descriptor lacks " + dependency + ", which it imports: make it by protoc --include_imports.");
           }
           imported.add(files.get(dependency));
         }
@@ -67,9 +70,13 @@ final class MessageType {
       }
     }
     if (found == null) {
-      throw new ProtobufException("MS-PROTOBUF-002", "message \"" + type.getFullName() + "\" has no field for column \""
-          + column + "\"; it has: " + String.join(", ", type.getFields().stream().map(FieldDescriptor::getName).toList())
-          + ".");
+      throw new ProtobufException(
+          "MS-PROTOBUF-002",
+          "message \"" + type.getFullName() + "\" has no field for column \""
+              + column + "\"; it has: "
+              + String.join(
+                  ", ", type.getFields().stream().map(FieldDescriptor::getName).toList())
+              + ".");
     }
     return found;
   }
@@ -80,7 +87,9 @@ final class MessageType {
 
   /** Messages around one plain value, so that it can be missing: {@code google.protobuf.StringValue}. */
   static boolean wrapper(Descriptor type) {
-    return type.getFullName().startsWith(WELL_KNOWN) && type.getName().endsWith("Value") && type.getFields().size() == 1;
+    return type.getFullName().startsWith(WELL_KNOWN)
+        && type.getName().endsWith("Value")
+        && type.getFields().size() == 1;
   }
 
   static boolean unsigned(FieldDescriptor field) {
@@ -92,7 +101,9 @@ final class MessageType {
 
   static ProtobufException misfit(FieldDescriptor field, DataType type) {
     String kind = field.getType().name().toLowerCase(java.util.Locale.ROOT);
-    return new ProtobufException("MS-PROTOBUF-002", "field \"" + field.getFullName() + "\" is of Protobuf's type " + kind
-        + (field.isRepeated() ? ", repeated" : "") + ", which does not fit a column of type " + type.sql() + ".");
+    return new ProtobufException(
+        "MS-PROTOBUF-002",
+        "field \"" + field.getFullName() + "\" is of Protobuf's type " + kind + (field.isRepeated() ? ", repeated" : "")
+            + ", which does not fit a column of type " + type.sql() + ".");
   }
 }

@@ -23,8 +23,8 @@ import org.sparkproject.spark_core.protobuf.InvalidProtocolBufferException;
 import org.sparkproject.spark_core.protobuf.Message;
 
 /**
- * Reads messages of one type into rows, columns by the fields' names. A field that can be missing and is, is NULL; one of which
- * Protobuf cannot tell has its default.
+ * Reads messages of one type into rows, columns by the fields' names. A field that can be missing and is, is NULL; one
+ * of which Protobuf cannot tell has its default.
  */
 public final class ProtobufReader {
   private final Descriptor message;
@@ -98,7 +98,8 @@ public final class ProtobufReader {
         throw MessageType.misfit(field, type);
       }
       From element = one(field, array.elementType());
-      return list -> new GenericArrayData(((List<?>) list).stream().map(element::of).toArray());
+      return list ->
+          new GenericArrayData(((List<?>) list).stream().map(element::of).toArray());
     }
     return one(field, type);
   }
@@ -119,7 +120,10 @@ public final class ProtobufReader {
         switch (field.getJavaType()) {
           case INT -> whole32(MessageType.unsigned(field), type);
           case LONG -> whole64(MessageType.unsigned(field), type);
-          case FLOAT -> type.equals(DataTypes.DoubleType) ? number -> ((Float) number).doubleValue() : same(type, DataTypes.FloatType);
+          case FLOAT ->
+            type.equals(DataTypes.DoubleType)
+                ? number -> ((Float) number).doubleValue()
+                : same(type, DataTypes.FloatType);
           case DOUBLE -> same(type, DataTypes.DoubleType);
           case BOOLEAN -> same(type, DataTypes.BooleanType);
           case STRING -> type.equals(DataTypes.StringType) ? text -> UTF8String.fromString((String) text) : null;
@@ -139,17 +143,15 @@ public final class ProtobufReader {
 
   private static From whole32(boolean unsigned, DataType type) {
     if (type.equals(DataTypes.LongType)) {
-      return unsigned
-          ? number -> Integer.toUnsignedLong((Integer) number)
-          : number -> ((Integer) number).longValue();
+      return unsigned ? number -> Integer.toUnsignedLong((Integer) number) : number -> ((Integer) number).longValue();
     }
     return unsigned ? null : same(type, DataTypes.IntegerType);
   }
 
   private static From whole64(boolean unsigned, DataType type) {
     if (type instanceof DecimalType decimal && decimal.scale() == 0 && decimal.precision() >= 20) {
-      return number -> Decimal.apply(new BigInteger(
-          unsigned ? Long.toUnsignedString((Long) number) : number.toString()));
+      return number ->
+          Decimal.apply(new BigInteger(unsigned ? Long.toUnsignedString((Long) number) : number.toString()));
     }
     From plain = same(type, DataTypes.LongType);
     return plain == null || !unsigned ? plain : ProtobufReader::signed;

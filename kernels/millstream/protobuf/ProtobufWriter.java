@@ -95,7 +95,8 @@ public final class ProtobufWriter {
     for (int i = 0; i < array.numElements(); i++) {
       if (array.isNullAt(i)) {
         throw new ProtobufException(
-            "MS-PROTOBUF-003", "a row has NULL within \"" + field.getFullName() + "\", for which Protobuf has no place.");
+            "MS-PROTOBUF-003",
+            "a row has NULL within \"" + field.getFullName() + "\", for which Protobuf has no place.");
       }
       list.add(element.of(array, i));
     }
@@ -108,8 +109,10 @@ public final class ProtobufWriter {
     List<Object> right = elements(field, map.valueArray(), values);
     List<Object> list = new ArrayList<>(left.size());
     for (int i = 0; i < left.size(); i++) {
-      list.add(DynamicMessage.newBuilder(entry).setField(entry.findFieldByNumber(1), left.get(i))
-          .setField(entry.findFieldByNumber(2), right.get(i)).build());
+      list.add(DynamicMessage.newBuilder(entry)
+          .setField(entry.findFieldByNumber(1), left.get(i))
+          .setField(entry.findFieldByNumber(2), right.get(i))
+          .build());
     }
     return list;
   }
@@ -122,8 +125,12 @@ public final class ProtobufWriter {
           case FLOAT -> type.equals(DataTypes.FloatType) ? SpecializedGetters::getFloat : null;
           case DOUBLE -> floating(type);
           case BOOLEAN -> type.equals(DataTypes.BooleanType) ? SpecializedGetters::getBoolean : null;
-          case STRING -> type.equals(DataTypes.StringType) ? (from, at) -> from.getUTF8String(at).toString() : null;
-          case BYTE_STRING -> type.equals(DataTypes.BinaryType) ? (from, at) -> ByteString.copyFrom(from.getBinary(at)) : null;
+          case STRING ->
+            type.equals(DataTypes.StringType)
+                ? (from, at) -> from.getUTF8String(at).toString()
+                : null;
+          case BYTE_STRING ->
+            type.equals(DataTypes.BinaryType) ? (from, at) -> ByteString.copyFrom(from.getBinary(at)) : null;
           case ENUM -> named(field.getEnumType(), type);
           case MESSAGE -> message(field.getMessageType(), type);
         };
@@ -201,7 +208,8 @@ public final class ProtobufWriter {
       }
       if (found == null) {
         throw new ProtobufException(
-            "MS-PROTOBUF-003", "a row cannot be written: \"" + type.getFullName() + "\" has no value \"" + name + "\".");
+            "MS-PROTOBUF-003",
+            "a row cannot be written: \"" + type.getFullName() + "\" has no value \"" + name + "\".");
       }
       return found;
     };
@@ -216,13 +224,15 @@ public final class ProtobufWriter {
         long micros = from.getLong(at);
         return DynamicMessage.newBuilder(message)
             .setField(message.findFieldByNumber(1), Math.floorDiv(micros, 1_000_000L))
-            .setField(message.findFieldByNumber(2), (int) Math.floorMod(micros, 1_000_000L) * 1000).build();
+            .setField(message.findFieldByNumber(2), (int) Math.floorMod(micros, 1_000_000L) * 1000)
+            .build();
       };
     }
     if (MessageType.wrapper(message)) {
       FieldDescriptor inner = message.getFields().get(0);
       To value = one(inner, type);
-      return (from, at) -> DynamicMessage.newBuilder(message).setField(inner, value.of(from, at)).build();
+      return (from, at) ->
+          DynamicMessage.newBuilder(message).setField(inner, value.of(from, at)).build();
     }
     return null;
   }

@@ -40,7 +40,9 @@ public final class Worker {
     this.step = step;
     this.place = place;
     this.environment = place.asScala();
-    this.worker = SparkEnv.get().createPythonWorker(place.python(), MODULE, DAEMON, environment)._1();
+    this.worker = SparkEnv.get()
+        .createPythonWorker(place.python(), MODULE, DAEMON, environment)
+        ._1();
     SocketChannel channel = worker.channel();
     if (worker.selectionKey() != null) {
       worker.selectionKey().cancel();

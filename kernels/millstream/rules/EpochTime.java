@@ -22,8 +22,7 @@ final class EpochTime extends Rewrite {
   Expression rewritten(Expression expression) {
     Literal now = ((CurrentBatchTimestamp) expression).toLiteral();
     Object[] fields = {now.value()};
-    Literal holder = new Literal(
-        new GenericInternalRow(fields), new StructType().add("now", now.dataType(), false));
+    Literal holder = new Literal(new GenericInternalRow(fields), new StructType().add("now", now.dataType(), false));
     return new GetStructField(holder, 0, Option.empty());
   }
 }

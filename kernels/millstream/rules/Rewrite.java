@@ -8,19 +8,18 @@ import scala.runtime.AbstractPartialFunction;
 
 /** A rule of Spark's optimizer that puts one expression in the place of another, wherever it stands. */
 abstract class Rewrite extends Rule<LogicalPlan> {
-  private final AbstractPartialFunction<Expression, Expression> everywhere =
-      new AbstractPartialFunction<>() {
-        @Override
-        public boolean isDefinedAt(Expression expression) {
-          return concerns(expression);
-        }
+  private final AbstractPartialFunction<Expression, Expression> everywhere = new AbstractPartialFunction<>() {
+    @Override
+    public boolean isDefinedAt(Expression expression) {
+      return concerns(expression);
+    }
 
-        @Override
-        @SuppressWarnings("unchecked")
-        public <A extends Expression, B> B applyOrElse(A expression, Function1<A, B> otherwise) {
-          return concerns(expression) ? (B) rewritten(expression) : otherwise.apply(expression);
-        }
-      };
+    @Override
+    @SuppressWarnings("unchecked")
+    public <A extends Expression, B> B applyOrElse(A expression, Function1<A, B> otherwise) {
+      return concerns(expression) ? (B) rewritten(expression) : otherwise.apply(expression);
+    }
+  };
 
   abstract boolean concerns(Expression expression);
 
@@ -28,6 +27,6 @@ abstract class Rewrite extends Rule<LogicalPlan> {
 
   @Override
   public final LogicalPlan apply(LogicalPlan plan) {
-    return (LogicalPlan) plan.transformAllExpressions(everywhere);
+    return plan.transformAllExpressions(everywhere);
   }
 }

@@ -13,6 +13,8 @@ public final class Rules {
   /** From now on, in the queries of this session. */
   public static void into(SparkSession session) {
     List<Rule<LogicalPlan>> ours = List.of(new EpochTime(), new PlainSplit());
-    session.experimental().extraOptimizations_$eq(CollectionConverters.asScala(ours).toList());
+    session
+        .experimental()
+        .extraOptimizations_$eq(CollectionConverters.asScala(ours).toList());
   }
 }

@@ -20,46 +20,50 @@ final class Commits {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private final Disk disk;
-  private final String folder;
+  private final CheckpointPaths paths;
 
-  Commits(String checkpoint) {
-    disk = Disk.of(checkpoint);
-    folder = Disk.plain(checkpoint);
+  Commits(CheckpointPaths paths) {
+    this.paths = paths;
+    disk = Disk.of(paths.spark());
   }
 
-  /** Refuses if another run goes on from this checkpoint, for as long as {@code locks} is open. Only local disks have locks. */
+  /**
+   * Refuses if another run goes on from this checkpoint, for as long as {@code locks} is open. Only local disks have
+   * locks.
+   */
   void claim(Locks locks) throws IOException {
     if (disk.isLocal()) {
-      Path own = Files.createDirectories(Path.of(folder)).toRealPath();
-      if (!locks.takeWithin(PATIENCE, own.resolve("lock"))) {
-        throw SinkException.checkpointInUse(own.toString());
+      Path lock = Path.of(paths.lock());
+      Path folder = Files.createDirectories(lock.getParent()).toRealPath();
+      if (!locks.takeWithin(PATIENCE, folder.resolve(lock.getFileName()))) {
+        throw SinkException.checkpointInUse(paths.spark());
       }
     }
   }
 
   /**
-   * Puts this run's name into the checkpoint. A lock may be lost, by a process that hangs for too long or where a disk has none:
-   * then the name says who came last.
+   * Puts this run's name into the checkpoint. A lock may be lost, by a process that hangs for too long or where a disk
+   * has none: then the name says who came last.
    */
   void takeOver() throws IOException {
     String own = UUID.randomUUID().toString();
-    disk.makeFolder(folder);
-    disk.writeAtomically(folder + "/run", own.getBytes(StandardCharsets.UTF_8));
-    RUNS.put(folder, own);
+    disk.makeFolder(paths.spark());
+    disk.writeAtomically(paths.run(), own.getBytes(StandardCharsets.UTF_8));
+    RUNS.put(paths.run(), own);
   }
 
   /** Refuses what a run does that another one has taken over from. */
   void requireOwn() throws IOException {
-    String own = RUNS.get(folder);
-    if (own != null && !own.equals(new String(disk.readAll(folder + "/run"), StandardCharsets.UTF_8))) {
-      throw SinkException.takenOver(folder);
+    String own = RUNS.get(paths.run());
+    if (own != null && !own.equals(new String(disk.readAll(paths.run()), StandardCharsets.UTF_8))) {
+      throw SinkException.takenOver(paths.spark());
     }
   }
 
   /** -1 if no epoch was committed yet. */
   long last() throws IOException {
     long last = -1;
-    for (String name : disk.list(folder + "/commits")) {
+    for (String name : disk.list(paths.commits())) {
       // Next to the log's files lie their checksums and files half written.
       if (!name.isEmpty() && name.chars().allMatch(c -> c >= '0' && c <= '9')) {
         last = Math.max(last, Long.parseLong(name));
@@ -69,14 +73,14 @@ final class Commits {
   }
 
   /**
-   * Deletes files that a crash left half written. Spark takes no notice of them, except before the first epoch: then
-   * it refuses a checkpoint whose logs are not empty.
+   * Deletes files that a crash left half written. Spark takes no notice of them, except before the first epoch: then it
+   * refuses a checkpoint whose logs are not empty.
    */
   void clean() throws IOException {
-    for (String log : new String[] {"/offsets", "/commits"}) {
-      for (String name : disk.list(folder + log)) {
+    for (String log : new String[] {paths.offsets(), paths.commits()}) {
+      for (String name : disk.list(log)) {
         if (name.startsWith(".") && (name.endsWith(".tmp") || name.endsWith(".tmp.crc"))) {
-          disk.delete(folder + log + "/" + name);
+          disk.delete(log + "/" + name);
         }
       }
     }
@@ -84,10 +88,9 @@ final class Commits {
 
   /** The id of the query; null until it has been started once. */
   String queryId() throws IOException {
-    String metadata = folder + "/metadata";
-    if (!disk.exists(metadata)) {
+    if (!disk.exists(paths.query())) {
       return null;
     }
-    return new ObjectMapper().readTree(disk.readAll(metadata)).path("id").asText(null);
+    return new ObjectMapper().readTree(disk.readAll(paths.query())).path("id").asText(null);
   }
 }

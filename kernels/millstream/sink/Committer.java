@@ -27,6 +27,9 @@ public interface Committer extends AutoCloseable {
   /** The run is over: throws away what its tasks left open. */
   default void finish() throws IOException {}
 
+  /** The run is over, however it ended: lets go of what its tasks keep from epoch to epoch. */
+  default void release() {}
+
   @Override
   default void close() throws IOException {}
 }

@@ -8,12 +8,12 @@ import java.nio.file.StandardOpenOption;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import millstream.journal.HadoopSettings;
 import millstream.journal.Locks;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.deploy.SparkHadoopUtil;
 
 /**
  * A folder that a file sink writes to. Readers leave out what begins with an underscore.
@@ -46,7 +46,7 @@ final class FileFolder {
 
   /** A local disk without the checksum files that Hadoop would put beside each file. */
   static FileSystem files(Path path) throws IOException {
-    FileSystem found = path.getFileSystem(SparkHadoopUtil.get().conf());
+    FileSystem found = path.getFileSystem(HadoopSettings.conf());
     return found instanceof LocalFileSystem ? ((LocalFileSystem) found).getRaw() : found;
   }
 

@@ -6,6 +6,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import millstream.journal.HadoopSettings;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -16,7 +17,6 @@ import org.apache.hadoop.mapreduce.TaskID;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
 import org.apache.parquet.hadoop.ParquetOutputFormat;
-import org.apache.spark.deploy.SparkHadoopUtil;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.OutputWriter;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetOutputWriter;
@@ -75,7 +75,7 @@ interface FileOutput extends Closeable {
     private final OutputWriter out;
 
     Parquet(Path path, StructType schema) throws IOException {
-      Job job = Job.getInstance(new Configuration(SparkHadoopUtil.get().conf()));
+      Job job = Job.getInstance(new Configuration(HadoopSettings.conf()));
       Configuration conf = job.getConfiguration();
       SQLConf settings = SQLConf.get();
       ParquetOutputFormat.setWriteSupportClass(job, ParquetWriteSupport.class);

@@ -78,7 +78,10 @@ final class FileSink implements SinkKind {
         String text = value == null || value.isNull() || value.asText().isEmpty()
             ? ExternalCatalogUtils.DEFAULT_PARTITION_NAME()
             : ExternalCatalogUtils.escapePathName(value.asText());
-        path.append(ExternalCatalogUtils.escapePathName(partedBy[i])).append('=').append(text).append('/');
+        path.append(ExternalCatalogUtils.escapePathName(partedBy[i]))
+            .append('=')
+            .append(text)
+            .append('/');
       }
       return path.toString();
     }

@@ -24,7 +24,7 @@ final class JournalCommitter implements Committer {
     this.spec = spec;
     this.topic = topic;
     this.disk = topic.disk();
-    this.lists = topic.folder() + "/prepared";
+    this.lists = topic.prepared();
     this.logs = new PartitionLog[topic.partitions()];
     for (int partition = 0; partition < logs.length; partition++) {
       logs[partition] = topic.log(partition);
@@ -114,7 +114,7 @@ final class JournalCommitter implements Committer {
     if (log.holds(open.token())) {
       return false;
     }
-    String from = open(file.partition()) + "/" + file.name();
+    String from = topic.open(file.partition()) + "/" + file.name();
     if (!disk.exists(from)) {
       throw SinkException.preparedFileMissing(spec.name(), epoch, from);
     }
@@ -123,10 +123,6 @@ final class JournalCommitter implements Committer {
     disk.rename(from, topic.folder(file.partition()) + "/" + name);
     log.published(name, base, file.records());
     return true;
-  }
-
-  private String open(int partition) {
-    return topic.folder(partition) + "/open";
   }
 
   @Override
@@ -146,10 +142,10 @@ final class JournalCommitter implements Committer {
 
   private void deleteOpen(Predicate<SegmentName.Open> which) throws IOException {
     for (int partition = 0; partition < logs.length; partition++) {
-      for (String name : disk.list(open(partition))) {
+      for (String name : disk.list(topic.open(partition))) {
         SegmentName.Open file = SegmentName.Open.of(name);
         if (file != null && file.writer().equals(spec.writer()) && which.test(file)) {
-          disk.delete(open(partition) + "/" + name);
+          disk.delete(topic.open(partition) + "/" + name);
         }
       }
     }

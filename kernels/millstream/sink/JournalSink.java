@@ -47,12 +47,9 @@ final class JournalSink implements SinkKind {
     Writer(Topic topic, String writer, TaskId task) {
       this.topic = topic;
       this.task = task;
-      this.name = SegmentName.Open.of(writer, task.epoch(), task.task(), task.attempt()).file();
+      this.name =
+          SegmentName.Open.of(writer, task.epoch(), task.task(), task.attempt()).file();
       this.segments = new SegmentWriter[topic.partitions()];
-    }
-
-    private String folder(int partition) {
-      return topic.folder(partition) + "/open";
     }
 
     @Override
@@ -60,8 +57,8 @@ final class JournalSink implements SinkKind {
       int partition = partition(key, task.task(), segments.length);
       long now = System.currentTimeMillis();
       if (segments[partition] == null) {
-        topic.disk().makeFolder(folder(partition));
-        segments[partition] = new SegmentWriter(topic.disk(), folder(partition) + "/" + name, now);
+        topic.disk().makeFolder(topic.open(partition));
+        segments[partition] = new SegmentWriter(topic.disk(), topic.open(partition) + "/" + name, now);
       }
       segments[partition].append(now, key, value);
       if (task.each()) {
@@ -78,7 +75,7 @@ final class JournalSink implements SinkKind {
         if (segment != null) {
           segment.sync();
           segment.close();
-          disk.syncFolder(folder(partition));
+          disk.syncFolder(topic.open(partition));
           files.add(new PreparedList.File(partition, name, segment.records()));
         }
       }
@@ -90,7 +87,7 @@ final class JournalSink implements SinkKind {
       for (int partition = 0; partition < segments.length; partition++) {
         if (segments[partition] != null) {
           segments[partition].close();
-          topic.disk().delete(folder(partition) + "/" + name);
+          topic.disk().delete(topic.open(partition) + "/" + name);
         }
       }
     }

@@ -47,7 +47,10 @@ record PreparedList(long epoch, List<File> files) {
     }
     List<File> files = new ArrayList<>();
     for (JsonNode file : node.get("files")) {
-      files.add(new File(file.get("partition").asInt(), file.get("name").asText(), file.get("records").asLong()));
+      files.add(new File(
+          file.get("partition").asInt(),
+          file.get("name").asText(),
+          file.get("records").asLong()));
     }
     return new PreparedList(node.get("epoch").asLong(), files);
   }

@@ -18,7 +18,9 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
 
-  /** By sinks: what went wrong. Nobody sees an error that a listener throws: the run asks, and so does the next epoch. */
+  /**
+   * By sinks: what went wrong. Nobody sees an error that a listener throws: the run asks, and so does the next epoch.
+   */
   private static final Map<String, Throwable> FAILED = new ConcurrentHashMap<>();
 
   /** By sinks: the publisher of the run that writes to them. */
@@ -33,7 +35,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
 
   public Publisher(String sinks, String checkpoint) throws IOException {
     this.sinks = sinks;
-    this.commits = new Commits(checkpoint);
+    this.commits = new Commits(CheckpointPaths.parse(checkpoint));
     for (SinkSpec spec : SinkSpec.parse(sinks)) {
       committers.add(SinkKind.of(spec).committer(spec));
     }
@@ -86,6 +88,11 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     return published;
   }
 
+  /** The last epoch that this run has published; -1: none. */
+  public synchronized long published() {
+    return published;
+  }
+
   private synchronized void publishFor(UUID query) {
     try {
       if (queryId == null) {
@@ -135,6 +142,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
       closed = true;
       RUNNING.remove(sinks, this);
       for (Committer committer : committers) {
+        committer.release();
         committer.close();
       }
     }

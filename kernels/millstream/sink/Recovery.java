@@ -14,7 +14,7 @@ public final class Recovery {
     Locks locks = new Locks();
     List<Committer> committers = new ArrayList<>();
     try {
-      Commits commits = new Commits(checkpoint);
+      Commits commits = new Commits(CheckpointPaths.parse(checkpoint));
       // Before anything is changed: of two runs, the second would throw away what the first has prepared.
       commits.claim(locks);
       for (SinkSpec spec : SinkSpec.parse(sinks)) {

@@ -20,13 +20,15 @@ public final class SinkException extends RuntimeException {
   static SinkException preparedFileMissing(String sink, long epoch, String file) {
     return new SinkException(
         "MS-SINK-003: sink \"" + sink + "\": " + file + ", prepared for epoch " + epoch
-            + ", is neither published nor there.", null);
+            + ", is neither published nor there.",
+        null);
   }
 
   static SinkException usedWriter(String sink, String writer) {
     return new SinkException(
         "MS-SINK-004: sink \"" + sink + "\": writer \"" + writer
-            + "\" has written to this topic before; a batch needs a writer of its own.", null);
+            + "\" has written to this topic before; a batch needs a writer of its own.",
+        null);
   }
 
   static SinkException claimed(String sink, String place) {
@@ -35,12 +37,15 @@ public final class SinkException extends RuntimeException {
   }
 
   static SinkException checkpointInUse(String folder) {
-    return new SinkException("MS-CHECKPOINT-005: another run of this job goes on from the checkpoint " + folder + ".", null);
+    return new SinkException(
+        "MS-CHECKPOINT-005: another run of this job goes on from the checkpoint " + folder + ".", null);
   }
 
   static SinkException takenOver(String folder) {
     return new SinkException(
-        "MS-CHECKPOINT-006: another run of this job has taken over the checkpoint " + folder + ", and goes on from there.", null);
+        "MS-CHECKPOINT-006: another run of this job has taken over the checkpoint " + folder
+            + ", and goes on from there.",
+        null);
   }
 
   static SinkException publishFailed(Throwable cause) {

@@ -2,7 +2,7 @@ package millstream.sink;
 
 import java.io.IOException;
 
-/** A kind of sink. A new kind is one class and one line in {@link #of}. */
+/** A kind of sink: one of ours by its name, one of a connector by the full name of its class. */
 public interface SinkKind {
   /** On an executor, at the first row of the sink in a task. */
   TaskWriter writer(SinkSpec spec, TaskId task) throws IOException;
@@ -16,8 +16,8 @@ public interface SinkKind {
   }
 
   /**
-   * Which task writes, and how: {@code attempt} is unique within a run; {@code each} asks that every row can be
-   * seen by readers of uncommitted rows as soon as it is written. {@code published}: the last epoch that is known to be
+   * Which task writes, and how: {@code attempt} is unique within a run; {@code each} asks that every row can be seen by
+   * readers of uncommitted rows as soon as it is written. {@code published}: the last epoch that is known to be
    * published, for kinds that publish before the next.
    */
   record TaskId(long epoch, int task, long attempt, boolean each, long published) {}
@@ -26,20 +26,23 @@ public interface SinkKind {
     return switch (spec.kind()) {
       case "files" -> new FileSink();
       case "journal" -> new JournalSink();
-      case "kafka" -> load("millstream.kafka.KafkaSink");
       case "memory" -> new MemorySink();
-      default -> throw SinkException.badOption(
-          "sink \"" + spec.name() + "\" is of kind \"" + spec.kind() + "\", which does not exist.");
+      default -> load(spec);
     };
   }
 
-  /** Kinds that need more than Spark's own jars come in jars of their own. */
-  private static SinkKind load(String name) {
+  /** The jar is brought by the connector. */
+  private static SinkKind load(SinkSpec spec) {
     try {
       ClassLoader loader = Thread.currentThread().getContextClassLoader();
-      return (SinkKind) Class.forName(name, true, loader).getDeclaredConstructor().newInstance();
-    } catch (ReflectiveOperationException e) {
-      throw SinkException.badOption(name + " is not on Spark's class path.");
+      Class<?> found = Class.forName(spec.kind(), true, loader);
+      return found.asSubclass(SinkKind.class).getDeclaredConstructor().newInstance();
+    } catch (ClassNotFoundException e) {
+      throw SinkException.badOption("sink \"" + spec.name() + "\" is of kind \"" + spec.kind()
+          + "\", which is neither one of Millstream's nor a class on Spark's class path.");
+    } catch (ReflectiveOperationException | ClassCastException e) {
+      throw SinkException.badOption(
+          "sink \"" + spec.name() + "\" is of kind \"" + spec.kind() + "\", which is no kind of sink: " + e);
     }
   }
 }

@@ -61,11 +61,13 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
   }
 
   /**
-   * In file names '-' parts the writer from the epoch, so it may not be within the writer; others may mean something to a
-   * disk. Two names stay two: what an escape could be taken for is escaped, too.
+   * In file names '-' parts the writer from the epoch, so it may not be within the writer; others may mean something to
+   * a disk. Two names stay two: what an escape could be taken for is escaped, too.
    */
   private static String escaped(String writer) {
-    return ESCAPED.matcher(writer).replaceAll(found -> String.format("_x%x_", found.group().codePointAt(0)));
+    return ESCAPED
+        .matcher(writer)
+        .replaceAll(found -> String.format("_x%x_", found.group().codePointAt(0)));
   }
 
   /** Without the settings: there may be secrets among them. */

@@ -2,9 +2,9 @@ package millstream.sink;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayList;
 import java.util.List;
 import millstream.journal.Locks;
+import millstream.metrics.Meters;
 import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
@@ -17,11 +17,13 @@ final class SinksBatch implements BatchWrite {
 
   private final List<SinkSpec> specs;
   private final StructType schema;
+  private final Meters meters;
   private final Locks locks = new Locks();
   private boolean publishing;
 
-  SinksBatch(String sinks, StructType schema) {
+  SinksBatch(String sinks, StructType schema, Meters meters) {
     this.schema = schema;
+    this.meters = meters;
     specs = SinkSpec.parse(sinks);
   }
 
@@ -51,7 +53,7 @@ final class SinksBatch implements BatchWrite {
       release();
       throw e;
     }
-    SinksWriter.Factory factory = new SinksWriter.Factory(new ArrayList<>(specs), schema, false, EPOCH - 1);
+    SinksWriter.Factory factory = SinksWriter.factory(specs, schema, false, EPOCH - 1, meters);
     return (task, attempt) -> factory.createWriter(task, attempt, EPOCH);
   }
 

@@ -3,6 +3,8 @@ package millstream.sink;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
+import millstream.metrics.Meters;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -53,8 +55,7 @@ public final class SinksProvider implements TableProvider, DataSourceRegister {
 
     @Override
     public Set<TableCapability> capabilities() {
-      return Set.of(
-          TableCapability.STREAMING_WRITE, TableCapability.BATCH_WRITE, TableCapability.ACCEPT_ANY_SCHEMA);
+      return Set.of(TableCapability.STREAMING_WRITE, TableCapability.BATCH_WRITE, TableCapability.ACCEPT_ANY_SCHEMA);
     }
 
     @Override
@@ -69,26 +70,28 @@ public final class SinksProvider implements TableProvider, DataSourceRegister {
     public Write build() {
       // Behind the columns that are always there: whole rows, for the sinks that ask for them.
       StructField[] first = Arrays.copyOf(info.schema().fields(), SCHEMA.length());
-      if (info.schema().length() < SCHEMA.length() || !DataType.equalsIgnoreNullability(new StructType(first), SCHEMA)) {
+      if (info.schema().length() < SCHEMA.length()
+          || !DataType.equalsIgnoreNullability(new StructType(first), SCHEMA)) {
         throw SinkException.badOption("the sinks are handed " + info.schema().toDDL() + ", not " + SCHEMA.toDDL());
       }
       String sinks = info.options().get("sinks");
       if (sinks == null) {
         throw SinkException.badOption("option sinks is missing.");
       }
-      return new SinksWriteOf(sinks, info.schema(), "each".equalsIgnoreCase(info.options().get("flush")));
+      boolean each = "each".equalsIgnoreCase(info.options().get("flush"));
+      return new SinksWriteOf(sinks, info.schema(), each, Meters.of(SparkSession.active()));
     }
   }
 
-  private record SinksWriteOf(String sinks, StructType schema, boolean each) implements Write {
+  private record SinksWriteOf(String sinks, StructType schema, boolean each, Meters meters) implements Write {
     @Override
     public StreamingWrite toStreaming() {
-      return new SinksWrite(sinks, schema, each);
+      return new SinksWrite(sinks, schema, each, meters);
     }
 
     @Override
     public BatchWrite toBatch() {
-      return new SinksBatch(sinks, schema);
+      return new SinksBatch(sinks, schema, meters);
     }
   }
 }

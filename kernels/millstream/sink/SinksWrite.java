@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import millstream.metrics.Meters;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
@@ -18,11 +19,13 @@ final class SinksWrite implements StreamingWrite {
   private final String sinks;
   private final StructType schema;
   private final boolean each;
+  private final Meters meters;
 
-  SinksWrite(String sinks, StructType schema, boolean each) {
+  SinksWrite(String sinks, StructType schema, boolean each, Meters meters) {
     this.sinks = sinks;
     this.schema = schema;
     this.each = each;
+    this.meters = meters;
   }
 
   @Override
@@ -31,7 +34,7 @@ final class SinksWrite implements StreamingWrite {
     List<SinkSpec> specs = SinkSpec.parse(sinks);
     boolean wait = specs.stream().anyMatch(spec -> SinkKind.of(spec).publishesBeforeNext());
     long published = wait ? Publisher.publishNow(sinks) : -1;
-    return new SinksWriter.Factory(new ArrayList<>(specs), schema, each, published);
+    return SinksWriter.factory(specs, schema, each, published, meters);
   }
 
   /** The driver takes one message per task, whichever attempt sent it: no need to ask who may commit. */
@@ -45,6 +48,7 @@ final class SinksWrite implements StreamingWrite {
     Publisher.checkHealthy(sinks);
     requireOwn();
     prepared(SinkSpec.parse(sinks), epoch, messages);
+    meters.prepared(epoch);
   }
 
   private void requireOwn() {

@@ -2,7 +2,10 @@ package millstream.sink;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.List;
 import millstream.faults.Faults;
+import millstream.metrics.Counts;
+import millstream.metrics.Meters;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
@@ -14,15 +17,24 @@ final class SinksWriter implements DataWriter<InternalRow> {
   /** What the task prepared, by sink; null where it had no rows. */
   record Message(TaskWriter.Prepared[] sinks) implements WriterCommitMessage {}
 
-  record Factory(ArrayList<SinkSpec> specs, StructType schema, boolean each, long published)
+  record Factory(ArrayList<SinkSpec> specs, StructType schema, boolean each, long published, ArrayList<Counts> counts)
       implements StreamingDataWriterFactory {
     @Override
     public DataWriter<InternalRow> createWriter(int task, long attempt, long epoch) {
-      return new SinksWriter(specs, schema, new SinkKind.TaskId(epoch, task, attempt, each, published));
+      return new SinksWriter(this, new SinkKind.TaskId(epoch, task, attempt, each, published));
     }
   }
 
+  static Factory factory(List<SinkSpec> specs, StructType schema, boolean each, long published, Meters meters) {
+    ArrayList<Counts> counts = new ArrayList<>();
+    for (SinkSpec spec : specs) {
+      counts.add(meters.sink(spec.name()));
+    }
+    return new Factory(new ArrayList<>(specs), schema, each, published, counts);
+  }
+
   private final ArrayList<SinkSpec> specs;
+  private final ArrayList<Counts> counts;
   private final SinkKind.TaskId task;
   private final WeightedWriter[] writers;
   /** By sink, the column of the whole row, or -1. */
@@ -30,9 +42,11 @@ final class SinksWriter implements DataWriter<InternalRow> {
 
   private final int[] widths;
 
-  private SinksWriter(ArrayList<SinkSpec> specs, StructType schema, SinkKind.TaskId task) {
-    this.specs = specs;
+  private SinksWriter(Factory made, SinkKind.TaskId task) {
+    this.specs = made.specs();
+    this.counts = made.counts();
     this.task = task;
+    StructType schema = made.schema();
     this.writers = new WeightedWriter[specs.size()];
     this.columns = new int[specs.size()];
     this.widths = new int[specs.size()];
@@ -52,7 +66,8 @@ final class SinksWriter implements DataWriter<InternalRow> {
     SinkSpec spec = specs.get(sink);
     if (writers[sink] == null) {
       Faults.at("sink.open", task.epoch(), spec.name());
-      writers[sink] = WeightedWriter.of(spec, SinkKind.of(spec).writer(spec, task), task.each());
+      TaskWriter counted = new CountedWriter(SinkKind.of(spec).writer(spec, task), counts.get(sink));
+      writers[sink] = WeightedWriter.of(spec, counted, task.each());
     }
     Faults.at("sink.write", task.epoch(), spec.name());
     byte[] key = row.isNullAt(1) ? null : row.getBinary(1);

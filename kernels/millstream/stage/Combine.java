@@ -5,6 +5,11 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import millstream.operator.Operator;
+import millstream.operator.Partial;
+import millstream.row.Change;
+import millstream.row.InternalRowEncoder;
+import millstream.row.Layout;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -40,7 +45,10 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
     for (Operator operator : operators) {
       if (operator.combines()) {
         InternalRowEncoder encoder = new InternalRowEncoder(layout.schema);
-        return routed.as(encoder).mapPartitions(new Combine(layout, operators), encoder).toDF();
+        return routed
+            .as(encoder)
+            .mapPartitions(new Combine(layout, operators), encoder)
+            .toDF();
       }
     }
     return routed;
@@ -92,15 +100,25 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
           through = row;
           return;
         }
+        operator.counts().rowsIn++;
         merge(operator, row);
       }
       if (entries.isEmpty()) {
-        through = rows.next();
+        through = counted(rows.next());
         return;
       }
       out = entries.entrySet().iterator();
       entries = new HashMap<>();
       held = 0;
+    }
+
+    /** What is merged here is counted here, though this row is not worth merging. */
+    private InternalRow counted(InternalRow row) {
+      Operator operator = operators[layout.operator(row)];
+      if (operator.combines()) {
+        operator.counts().rowsIn++;
+      }
+      return row;
     }
 
     private void merge(Operator operator, InternalRow row) {
@@ -115,7 +133,8 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
       held++;
       merged++;
       if (merged == SAMPLE) {
-        int rowsLeft = entries.values().stream().mapToInt(each -> each.partial().size()).sum();
+        int rowsLeft =
+            entries.values().stream().mapToInt(each -> each.partial().size()).sum();
         worthIt = rowsLeft < SAMPLE * MOST_LEFT;
       }
     }

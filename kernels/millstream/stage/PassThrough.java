@@ -1,6 +1,11 @@
 package millstream.stage;
 
 import java.util.Iterator;
+import millstream.operator.Moment;
+import millstream.operator.Operator;
+import millstream.operator.OperatorSpec;
+import millstream.row.Change;
+import millstream.row.Changes;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructType;
@@ -11,27 +16,26 @@ final class PassThrough extends Operator {
 
   private final StructType type;
 
-  PassThrough(String name, StructType type) {
-    super(name, false);
-    this.type = type;
-  }
+  /** What it is told: nothing. */
+  record Told() {}
 
-  static PassThrough of(OperatorSpec spec) {
-    return new PassThrough(spec.name(), spec.input(0));
+  PassThrough(OperatorSpec spec, Told told) {
+    super(spec.name(), false);
+    this.type = spec.input(0);
   }
 
   @Override
-  StructType outputType() {
+  public StructType outputType() {
     return type;
   }
 
   @Override
-  void open(StatefulProcessorHandle handle) {
+  public void open(StatefulProcessorHandle handle) {
     // Nothing is kept.
   }
 
   @Override
-  Iterator<Change> process(InternalRow key, Changes changes) {
+  public Iterator<Change> process(InternalRow key, Changes changes, Moment moment) {
     return changes.each(() -> new Change(changes.payload(), changes.weight()));
   }
 }

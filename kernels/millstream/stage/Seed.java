@@ -3,6 +3,10 @@ package millstream.stage;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import millstream.operator.Operator;
+import millstream.operator.Seeded;
+import millstream.row.InternalRowEncoder;
+import millstream.row.Layout;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -28,18 +32,21 @@ final class Seed implements MapPartitionsFunction<InternalRow, InternalRow> {
   static Dataset<Row> apply(Dataset<Row> routed, Layout layout, Operator[] operators) {
     List<Object[]> seeds = new ArrayList<>();
     for (int i = 0; i < operators.length; i++) {
-      if (operators[i].seeded()) {
-        seeds.add(seed(layout, i, (Aggregate) operators[i]));
+      if (operators[i] instanceof Seeded one && one.seeded()) {
+        seeds.add(seed(layout, i, one));
       }
     }
     if (seeds.isEmpty()) {
       return routed;
     }
     InternalRowEncoder encoder = new InternalRowEncoder(nullable(layout));
-    return routed.as(new InternalRowEncoder(layout.schema)).mapPartitions(new Seed(seeds), encoder).toDF();
+    return routed
+        .as(new InternalRowEncoder(layout.schema))
+        .mapPartitions(new Seed(seeds), encoder)
+        .toDF();
   }
 
-  private static Object[] seed(Layout layout, int index, Aggregate operator) {
+  private static Object[] seed(Layout layout, int index, Seeded operator) {
     Object[] values = new Object[layout.schema.length()];
     if (layout.tagged) {
       values[0] = index;

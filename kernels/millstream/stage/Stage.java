@@ -2,7 +2,21 @@ package millstream.stage;
 
 import java.util.Arrays;
 import java.util.Iterator;
-import millstream.python.Skipped;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import millstream.metrics.CoarseClock;
+import millstream.metrics.Counts;
+import millstream.metrics.Meters;
+import millstream.operator.Moment;
+import millstream.operator.Operator;
+import millstream.operator.Told;
+import millstream.row.Change;
+import millstream.row.Changes;
+import millstream.row.InternalRowEncoder;
+import millstream.row.Layout;
+import millstream.state.Declared;
+import millstream.state.Timers;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -15,6 +29,7 @@ import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /** Hosts all operators of one level of the dataflow, and hands each group of rows to the one its tag names. */
@@ -23,49 +38,93 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
   private final Layout layout;
   private final Operator[] operators;
+  /** Whether rows were merged before the shuffle, and counted there. */
+  private final boolean combine;
+  /** On the driver. */
+  private final transient Meters meters;
+  /** Whether changes say which readers see them. */
+  private final boolean tells;
   /** The watermark of the epoch before. */
   private long before;
   /** Whether rows come one by one, and not all of a key at once. */
   private boolean oneByOne;
 
   private transient boolean timed;
+  private transient Timers timers;
 
-  private Stage(Layout layout, Operator[] operators) {
+  private Stage(Layout layout, Operator[] operators, boolean combine, Meters meters) {
     this.layout = layout;
     this.operators = operators;
+    this.combine = combine;
+    this.meters = meters;
+    this.tells = tellsReadersApart(operators);
   }
 
-  /** Puts a stage on top of routed rows; {@code combine}: merge rows of the same key before the shuffle. */
-  public static Dataset<Row> apply(Dataset<Row> routed, String spec, boolean combine, boolean timed) {
-    // A task's last row has nothing but a tag.
-    Operator[] first = StageSpec.operators(spec, new Layout(routed.schema()), routed.sparkSession());
-    boolean gathers = Arrays.stream(first).anyMatch(Operator::gathers);
-    Layout layout = new Layout(gathers ? routed.schema().asNullable() : routed.schema());
-    Operator[] operators = StageSpec.operators(spec, layout, routed.sparkSession());
+  /**
+   * A stage of these operators, for rows that are routed to them; {@code combine}: merge rows of the same key before
+   * the shuffle.
+   */
+  public static Stage of(Dataset<Row> routed, String told, boolean combine) {
+    Layout layout = new Layout(routed.schema());
+    Operator[] operators = StageSpec.operators(told, layout, routed.sparkSession());
+    Meters meters = Meters.of(routed.sparkSession());
     for (Operator operator : operators) {
-      operator.countLate(Late.counter(routed.sparkSession(), operator.name));
-      if (operator instanceof Process process) {
-        process.countSkipped(Skipped.counter(routed.sparkSession(), operator.name));
-      }
+      operator.count(meters.operator(operator.name));
     }
+    // A task's last row has nothing but a tag.
+    boolean nulls = Arrays.stream(operators).anyMatch(Operator::gathers);
+    return new Stage(nulls ? new Layout(routed.schema().asNullable()) : layout, operators, combine, meters);
+  }
+
+  /** The state variables that each operator declares, as JSON by its name. */
+  public String declared() {
+    Map<String, List<Declared.Variable>> found = new LinkedHashMap<>();
+    for (Operator operator : operators) {
+      found.put(operator.name, operator.declared());
+    }
+    return Told.json(found).toString();
+  }
+
+  /** Puts the stage on top of the rows. */
+  public Dataset<Row> apply(Dataset<Row> routed, boolean timed) {
     Dataset<Row> combined = combine ? Combine.apply(routed, layout, operators) : routed;
-    Dataset<Row> input = Last.apply(Seed.apply(combined, layout, operators), layout, operators);
-    StructType output = Layout.outputType(operators);
+    Dataset<Row> input = EndOfInput.apply(Seed.apply(combined, layout, operators), layout, operators);
+    StructType output = outputType(operators);
     return input
         .groupBy(keyColumns(input, layout))
         .as(new InternalRowEncoder(layout.keyType()), new InternalRowEncoder(layout.schema))
         .transformWithState(
-            new Stage(layout, operators),
-            timed ? TimeMode.EventTime() : TimeMode.None(),
-            OutputMode.Update(),
-            new InternalRowEncoder(output))
+            this, timed ? TimeMode.EventTime() : TimeMode.None(), OutputMode.Update(), new InternalRowEncoder(output))
         .toDF();
   }
 
-  /** Told on the driver, when an epoch is planned: the watermark of the one before, and how rows will come. */
-  public void plan(long watermark, boolean realTime) {
-    before = watermark;
+  /** Told on the driver, when an epoch is planned: its watermark, that of the one before, and how rows will come. */
+  public void plan(long watermark, long before, boolean realTime) {
+    this.before = before;
     oneByOne = realTime;
+    for (Operator operator : operators) {
+      meters.watermark(operator.name, watermark);
+    }
+  }
+
+  /** What leaves a stage: {@code _op} (if there are several operators), {@code _w}, one struct per operator. */
+  private static boolean tellsReadersApart(Operator[] operators) {
+    return Arrays.stream(operators).anyMatch(Operator::tellsReadersApart);
+  }
+
+  private static StructType outputType(Operator[] operators) {
+    StructType type = new StructType();
+    if (operators.length > 1) {
+      type = type.add("_op", DataTypes.IntegerType, false);
+    }
+    type = type.add("_w", DataTypes.LongType, false);
+    if (tellsReadersApart(operators)) {
+      type = type.add("_seen", DataTypes.LongType, false);
+    }
+    for (int i = 0; i < operators.length; i++) {
+      type = type.add("_o" + i, operators[i].outputType(), operators.length > 1);
+    }
+    return type;
   }
 
   private static Column[] keyColumns(Dataset<Row> input, Layout layout) {
@@ -79,9 +138,8 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   @Override
   public void init(OutputMode outputMode, TimeMode timeMode) {
     timed = timeMode.equals(TimeMode.EventTime());
-    if (timed) {
-      Timers.into(getHandle());
-    }
+    timers = timed ? Timers.into(getHandle()) : null;
+    CoarseClock.runInTask();
     for (Operator operator : operators) {
       operator.open(getHandle());
     }
@@ -89,31 +147,54 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
   @Override
   public scala.collection.Iterator<InternalRow> handleInputRows(
-      InternalRow key, scala.collection.Iterator<InternalRow> rows, TimerValues timers) {
+      InternalRow key, scala.collection.Iterator<InternalRow> rows, TimerValues times) {
     int tag = layout.operator(key);
     boolean last = tag >= operators.length;
     int index = last ? tag - operators.length : tag;
     Operator operator = operators[index];
-    long watermark = timed ? timers.getCurrentWatermarkInMs() : Long.MIN_VALUE;
-    operator.watermark = operator.follows ? before : watermark;
-    operator.ended = operator.follows && !oneByOne ? watermark : Long.MIN_VALUE;
-    operator.now = timers.getCurrentProcessingTimeInMs();
-    return new Tagged(index, last ? operator.finish(key, index) : operator.process(key, new Changes(rows, layout)));
+    long watermark = timed ? times.getCurrentWatermarkInMs() : Long.MIN_VALUE;
+    Moment moment = new Moment(
+        operator.follows() ? before : watermark,
+        operator.follows() && !oneByOne ? watermark : Moment.NEVER,
+        times.getCurrentProcessingTimeInMs());
+    Counts counts = counting(operator);
+    long begun = CoarseClock.nanos();
+    Iterator<Change> changes =
+        last ? operator.finish(key, index, moment) : operator.process(key, changes(rows, operator), moment);
+    counts.nanos += CoarseClock.nanos() - begun;
+    return new Tagged(index, counts, changes);
+  }
+
+  private Changes changes(scala.collection.Iterator<InternalRow> rows, Operator operator) {
+    return new Changes(rows, layout, combine && operator.combines() ? null : operator.counts());
+  }
+
+  /** What is done from now on, up to the next group, is the operator's. */
+  private Counts counting(Operator operator) {
+    if (timers != null) {
+      timers.count(operator.counts());
+    }
+    return operator.counts();
   }
 
   @Override
   public scala.collection.Iterator<InternalRow> handleExpiredTimer(
-      InternalRow key, TimerValues timers, ExpiredTimerInfo timer) {
+      InternalRow key, TimerValues times, ExpiredTimerInfo timer) {
     int index = layout.operator(key);
     Operator operator = operators[index];
-    long watermark = timers.getCurrentWatermarkInMs();
-    if (operator.follows && !allRowsAreThere()) {
+    long watermark = times.getCurrentWatermarkInMs();
+    if (operator.follows() && !allRowsAreThere()) {
       ringAgain(timer.getExpiryTimeInMs(), watermark);
       return scala.collection.Iterator$.MODULE$.empty();
     }
-    operator.watermark = watermark;
-    operator.now = timers.getCurrentProcessingTimeInMs();
-    return new Tagged(index, operator.expired(key, operator.follows ? watermark : timer.getExpiryTimeInMs()));
+    Moment moment = new Moment(watermark, Moment.NEVER, times.getCurrentProcessingTimeInMs());
+    Counts counts = counting(operator);
+    counts.timersRung++;
+    long begun = CoarseClock.nanos();
+    Iterator<Change> changes =
+        operator.expired(key, operator.follows() ? watermark : timer.getExpiryTimeInMs(), moment);
+    counts.nanos += CoarseClock.nanos() - begun;
+    return new Tagged(index, counts, changes);
   }
 
   /** In real time Spark looks for timers after each row, and once more when there are no more. */
@@ -125,34 +206,46 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
   /** Spark takes the timer away that has rung. After the next rows it looks at timers from the watermark on only. */
   private void ringAgain(long at, long watermark) {
+    timers.count(null);
     getHandle().registerTimer(at == watermark - 1 ? watermark - 2 : watermark - 1);
   }
 
   /** Puts an operator's changes into the stage's output columns. */
   private final class Tagged extends scala.collection.AbstractIterator<InternalRow> {
     private final int index;
+    private final Counts counts;
     private final Iterator<Change> changes;
 
-    Tagged(int index, Iterator<Change> changes) {
+    Tagged(int index, Counts counts, Iterator<Change> changes) {
       this.index = index;
+      this.counts = counts;
       this.changes = changes;
     }
 
+    /** Where an operator is lazy, this is where it works. */
     @Override
     public boolean hasNext() {
-      return changes.hasNext();
+      long begun = CoarseClock.nanos();
+      boolean more = changes.hasNext();
+      counts.nanos += CoarseClock.nanos() - begun;
+      return more;
     }
 
     @Override
     public InternalRow next() {
       Change change = changes.next();
-      if (operators.length == 1) {
+      counts.rowsOut++;
+      if (operators.length == 1 && !tells) {
         return new GenericInternalRow(new Object[] {change.weight(), change.row()});
       }
-      Object[] values = new Object[2 + operators.length];
+      int first = (operators.length > 1 ? 2 : 1) + (tells ? 1 : 0);
+      Object[] values = new Object[first + operators.length];
       values[0] = index;
-      values[1] = change.weight();
-      values[2 + index] = change.row();
+      values[operators.length > 1 ? 1 : 0] = change.weight();
+      if (tells) {
+        values[first - 1] = change.seen();
+      }
+      values[first + index] = change.row();
       return new GenericInternalRow(values);
     }
   }

@@ -17,12 +17,12 @@ import org.apache.spark.sql.types.StructType;
 /**
  * The input of a test: for each source the records of every step, and what the clock says in each.
  *
- * <p>A step is one epoch of Spark's. All sources move on by one step at a time, whether they have records or not, so the
- * test alone says what comes together. It lives in the driver, under a name, as long as the test runs.
+ * <p>A step is one epoch of Spark's. All sources move on by one step at a time, whether they have records or not, so
+ * the test alone says what comes together. It lives in the driver, under a name, as long as the test runs.
  */
 public final class Given {
-  static final StructType SCHEMA = (StructType) DataType.fromDDL(
-      "key BINARY, value BINARY, topic STRING, headers ARRAY<STRUCT<key: STRING, value: BINARY>>,"
+  static final StructType SCHEMA = (StructType)
+      DataType.fromDDL("key BINARY, value BINARY, topic STRING, headers ARRAY<STRUCT<key: STRING, value: BINARY>>,"
           + " partition INT, offset BIGINT, timestamp TIMESTAMP");
 
   private static final Map<String, Given> ALL = new ConcurrentHashMap<>();
@@ -46,7 +46,8 @@ public final class Given {
       for (JsonNode step : source.getValue()) {
         List<Entry> entries = new ArrayList<>();
         for (JsonNode entry : step) {
-          entries.add(new Entry(bytes(entry.get(0)), bytes(entry.get(1)), offset++, entry.get(2).asLong()));
+          entries.add(new Entry(
+              bytes(entry.get(0)), bytes(entry.get(1)), offset++, entry.get(2).asLong()));
         }
         steps.add(entries);
       }

@@ -4,7 +4,6 @@ import java.util.concurrent.TimeoutException;
 import millstream.sink.SinksProvider;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.Trigger;
@@ -27,10 +26,22 @@ public final class GivenClock implements Clock {
       throws TimeoutException {
     Map<String, String> options = Map$.MODULE$.from(
         CollectionConverters.asScala(java.util.Map.of("sinks", sinks, "checkpointLocation", checkpoint)));
-    return ((SparkSession) rows.sparkSession()).streams().startQuery(
-        Option.apply(name), Option.empty(), Option.apply(checkpoint), rows, options,
-        new SinksProvider().getTable(null, null, null), OutputMode.Update(), false, true, Trigger.AvailableNow(),
-        new GivenClock(Given.of(test)), Option.empty(), Option.empty());
+    return rows.sparkSession()
+        .streams()
+        .startQuery(
+            Option.apply(name),
+            Option.empty(),
+            Option.apply(checkpoint),
+            rows,
+            options,
+            new SinksProvider().getTable(null, null, null),
+            OutputMode.Update(),
+            false,
+            true,
+            Trigger.AvailableNow(),
+            new GivenClock(Given.of(test)),
+            Option.empty(),
+            Option.empty());
   }
 
   @Override

@@ -3,6 +3,8 @@ package millstream.time;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.OptionalLong;
@@ -31,6 +33,8 @@ import scala.Option;
  * with the next epoch, so that it is the same after a restart.
  */
 public final class Clock extends StreamingQueryListener implements AutoCloseable {
+  private static final long serialVersionUID = 1L;
+
   private static final long LOOK_MS = 100;
 
   private final SparkSession spark;
@@ -43,8 +47,16 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
   /** Whether sources may be idle; not where a query works off what there is, and ends. */
   private final boolean rests;
 
+  /** Whether the job has operators that an epoch without rows may concern. */
+  private final boolean stateful;
+
   /** How long after a row its last window is closed. */
   private final long horizon;
+
+  /** The checkpoint's folders of committed epochs, and of how far each source was. */
+  private final String commits;
+
+  private final String watermarks;
 
   private volatile MicroBatchExecution query;
   private volatile boolean closed;
@@ -58,7 +70,10 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
     this.every = every;
     this.realTime = realTime;
     this.rests = spec.get("rests").asBoolean();
+    this.stateful = spec.get("stateful").asBoolean();
     this.horizon = spec.get("horizon_ms").asLong();
+    this.commits = spec.get("commits").asText();
+    this.watermarks = spec.get("watermarks").asText();
     this.lastAt = System.currentTimeMillis();
     JsonNode listed = spec.get("sources");
     this.sources = new Timed[listed.size()];
@@ -67,7 +82,10 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
     }
   }
 
-  /** The clock of a query that is about to be started; its {@code spec} lists the sources with a time. */
+  /**
+   * The clock of a query that is about to be started; its {@code spec} lists the sources with a time, and says where
+   * the checkpoint keeps what.
+   */
   public static Clock of(SparkSession spark, String job, String spec, long every, boolean realTime) {
     JsonNode read;
     try {
@@ -89,7 +107,10 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
     StreamingQueryWrapper started = (StreamingQueryWrapper) spark.streams().get(event.id());
     MicroBatchExecution running = (MicroBatchExecution) started.streamingQuery();
     query = running;
-    Propagation.install(running, sources);
+    // How far a single source is, Spark keeps itself.
+    Watermarks kept = sources.length > 1 ? new Watermarks(running, sources, watermarks) : null;
+    Propagation.install(running, kept);
+    CommittedEpochs.install(running, commits, kept, stateful && !realTime);
     if (rests && Arrays.stream(sources).anyMatch(Timed::mayRest)) {
       Thread thread = new Thread(this::watch, "millstream clock");
       thread.setDaemon(true);
@@ -125,6 +146,17 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
       least = !source.idle() && less ? source : least;
     }
     return least == null ? null : least.name;
+  }
+
+  /** By source, how far it is, 0 if it has had no row, and whether it is idle: as JSON. */
+  public synchronized String sources() {
+    WatermarkTracker tracker = query == null ? null : query.watermarkTracker();
+    ObjectNode found = JsonNodeFactory.instance.objectNode();
+    for (Timed source : sources) {
+      long said = tracker == null ? 0 : said(tracker, source);
+      found.putObject(source.name).put("watermark", said).put("idle", source.idle());
+    }
+    return found.toString();
   }
 
   private void watch() {
@@ -165,8 +197,10 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
       for (Timed source : sources) {
         source.judge(known);
       }
-      OptionalLong least =
-          Arrays.stream(sources).filter(source -> !source.idle()).mapToLong(source -> said(tracker, source)).min();
+      OptionalLong least = Arrays.stream(sources)
+          .filter(source -> !source.idle())
+          .mapToLong(source -> said(tracker, source))
+          .min();
       long next = least.isPresent() ? least.getAsLong() : alone(tracker, known, current);
       if (next > current) {
         tracker.setWatermark(next);

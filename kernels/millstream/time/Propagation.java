@@ -11,28 +11,27 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * How Spark tells its operators of the watermark, with two things changed: that of an epoch yet to begin may still move,
- * and stages are told that of the epoch before, too.
+ * How Spark tells its operators of the watermark, with two things changed: that of an epoch yet to begin may still
+ * move, and stages are told that of the epoch before, too.
  *
- * <p>A query that waits for rows asks again and again whether the watermark alone calls for an epoch. Spark takes it for
- * granted that the answer cannot change until rows come.
+ * <p>A query that waits for rows asks again and again whether the watermark alone calls for an epoch. Spark takes it
+ * for granted that the answer cannot change until rows come.
  */
 final class Propagation implements WatermarkPropagator {
   private final WatermarkPropagator sparks;
   private final TreeMap<Long, Long> told = new TreeMap<>();
-  /** To be restored when the first epoch is planned: before, Spark has no place for them. NULL: nothing to restore. */
-  private Watermarks restored;
 
-  private Propagation(WatermarkPropagator sparks, Watermarks restored) {
+  /** NULL: nothing to restore. */
+  private final Watermarks watermarks;
+
+  private Propagation(WatermarkPropagator sparks, Watermarks watermarks) {
     this.sparks = sparks;
-    this.restored = restored;
+    this.watermarks = watermarks;
   }
 
   /** To be done before the query's first epoch. */
-  static void install(MicroBatchExecution query, Timed[] sources) {
+  static void install(MicroBatchExecution query, Watermarks watermarks) {
     try {
-      // How far a single source is, Spark keeps itself.
-      Watermarks watermarks = sources.length > 1 ? Watermarks.install(query, sources) : null;
       Field field = MicroBatchExecution.class.getDeclaredField("watermarkPropagator");
       field.setAccessible(true);
       field.set(query, new Propagation((WatermarkPropagator) field.get(query), watermarks));
@@ -41,43 +40,36 @@ final class Propagation implements WatermarkPropagator {
     }
   }
 
-  private static IllegalStateException moved(ReflectiveOperationException error) {
+  static IllegalStateException moved(ReflectiveOperationException error) {
     return new IllegalStateException("MS-SETUP-004: this Spark keeps its watermark elsewhere than Spark 4.3.", error);
-  }
-
-  private void restore() {
-    try {
-      if (restored != null) {
-        restored.restore();
-        restored = null;
-      }
-    } catch (ReflectiveOperationException error) {
-      throw moved(error);
-    }
   }
 
   @Override
   public void propagate(long epoch, SparkPlan plan, long watermark) {
-    restore();
+    if (watermarks != null) {
+      watermarks.restore();
+    }
     Long before = told.put(epoch, watermark);
     if (before != null && before != watermark) {
       sparks.purge(epoch);
     }
     sparks.propagate(epoch, plan, watermark);
-    plan.foreach(new Telling(told.getOrDefault(epoch - 1, 0L)));
+    plan.foreach(new Telling(watermark, told.getOrDefault(epoch - 1, 0L)));
   }
 
   private static final class Telling extends AbstractFunction1<SparkPlan, BoxedUnit> {
+    private final long watermark;
     private final long before;
 
-    Telling(long before) {
+    Telling(long watermark, long before) {
+      this.watermark = watermark;
       this.before = before;
     }
 
     @Override
     public BoxedUnit apply(SparkPlan node) {
       if (node instanceof TransformWithStateExec exec && (Object) exec.statefulProcessor() instanceof Stage stage) {
-        stage.plan(before, exec.isRealTimeMode());
+        stage.plan(watermark, before, exec.isRealTimeMode());
       }
       return BoxedUnit.UNIT;
     }

@@ -115,7 +115,6 @@ public final class Ticks implements TableProvider, DataSourceRegister {
     }
 
     /** One task, which has no rows, and ends as every task does: with what rings the timers. */
-
     @Override
     public InputPartition[] planInputPartitions(Offset start, Offset end) {
       return new InputPartition[] {new NoRows()};

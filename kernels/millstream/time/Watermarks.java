@@ -11,10 +11,7 @@ import java.util.UUID;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
-import org.apache.spark.sql.execution.streaming.checkpointing.CommitLog;
-import org.apache.spark.sql.execution.streaming.checkpointing.CommitMetadataBase;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
-import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.apache.spark.sql.execution.streaming.runtime.WatermarkTracker;
 import scala.Option;
 import scala.Some;
@@ -22,46 +19,30 @@ import scala.Some;
 /**
  * How far each source is, written before an epoch is committed.
  *
- * <p>Spark keeps the least of them only: after a restart, a source without new rows would hold time back until it has some.
+ * <p>Spark keeps the least of them only: after a restart, a source without new rows would hold time back until it has
+ * some.
  */
-final class Watermarks extends CommitLog {
+final class Watermarks {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final MicroBatchExecution query;
   private final Timed[] sources;
   private final Path folder;
   private final CheckpointFileManager files;
+  private boolean restored;
 
-  private Watermarks(MicroBatchExecution query, Timed[] sources) {
-    super(query.sparkSession(), query.checkpointFile("commits"), false);
+  Watermarks(MicroBatchExecution query, Timed[] sources, String folder) {
     this.query = query;
     this.sources = sources;
-    this.folder = new Path(query.checkpointFile("watermarks"));
-    this.files = CheckpointFileManager.create(folder, query.sparkSession().sessionState().newHadoopConf());
-    if (!files.exists(folder)) {
-      files.mkdirs(folder);
+    this.folder = new Path(folder);
+    this.files = CheckpointFileManager.create(
+        this.folder, query.sparkSession().sessionState().newHadoopConf());
+    if (!files.exists(this.folder)) {
+      files.mkdirs(this.folder);
     }
   }
 
-  /** To be done before the query's first epoch. */
-  static Watermarks install(MicroBatchExecution query, Timed[] sources) throws ReflectiveOperationException {
-    query.commitLog(); // It is made when it is first asked for, and would be made anew.
-    Watermarks watermarks = new Watermarks(query, sources);
-    Field field = StreamExecution.class.getDeclaredField("commitLog");
-    field.setAccessible(true);
-    field.set(query, watermarks);
-    return watermarks;
-  }
-
-  @Override
-  public boolean add(long epoch, CommitMetadataBase metadata) {
-    write(epoch);
-    boolean added = super.add(epoch, metadata);
-    files.delete(file(epoch - 2));
-    return added;
-  }
-
-  private void write(long epoch) {
+  void write(long epoch) {
     ObjectNode all = JSON.createObjectNode();
     for (Timed source : sources) {
       long said = Clock.said(query.watermarkTracker(), source);
@@ -79,9 +60,14 @@ final class Watermarks extends CommitLog {
     }
   }
 
-  /** As of the last epoch that was committed, for sources that have said nothing since. */
-  void restore() throws ReflectiveOperationException {
-    Option<Object> last = getLatestBatchId();
+  void forget(long epoch) {
+    files.delete(file(epoch));
+  }
+
+  /** As of the last epoch that was committed, once: when Spark has a place for them, before an epoch is planned. */
+  void restore() {
+    Option<Object> last = restored ? Option.empty() : query.commitLog().getLatestBatchId();
+    restored = true;
     if (last.isEmpty() || !files.exists(file((Long) last.get()))) {
       return;
     }
@@ -109,10 +95,13 @@ final class Watermarks extends CommitLog {
   }
 
   @SuppressWarnings("unchecked")
-  private static scala.collection.mutable.Map<UUID, Option<Object>> of(WatermarkTracker tracker)
-      throws ReflectiveOperationException {
-    Field field = WatermarkTracker.class.getDeclaredField("operatorToWatermarkMap");
-    field.setAccessible(true);
-    return (scala.collection.mutable.Map<UUID, Option<Object>>) field.get(tracker);
+  private static scala.collection.mutable.Map<UUID, Option<Object>> of(WatermarkTracker tracker) {
+    try {
+      Field field = WatermarkTracker.class.getDeclaredField("operatorToWatermarkMap");
+      field.setAccessible(true);
+      return (scala.collection.mutable.Map<UUID, Option<Object>>) field.get(tracker);
+    } catch (ReflectiveOperationException error) {
+      throw Propagation.moved(error);
+    }
   }
 }

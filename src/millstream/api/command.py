@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from millstream.plan.cluster import Cluster
 from millstream.plan.modes import Mode
 from millstream.plan.restarts import Restarts
 
@@ -28,6 +29,10 @@ class Command:
     mode: Mode | None = None
     checkpoint: str | None = None
     restarts: Restarts | None = None
+    progress: bool = False
+    metrics_port: int | None = None
+    on: Cluster | None = None
+    parallelism: int | None = None
     explain: bool = False
     jobs: list[Job] = field(default_factory=list)
     """Those that the file made, in order."""

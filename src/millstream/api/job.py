@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.api.command import current
 from millstream.api.relation import Static, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.plan import build, nodes
+from millstream.plan.cluster import Cluster
 from millstream.plan.connectors import ReceivedSource, SourceOptions
 from millstream.plan.errors import Step, here
 from millstream.plan.explain import held_back, tree, warnings
-from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, real_time
+from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, micro_batch, real_time
 from millstream.plan.node import Node, walk
 from millstream.plan.python import Call, Codes, Process
 from millstream.plan.restarts import Restarts, no_restart
 from millstream.planner.stages import JobPlan, Pass, plan_job
+from millstream.storage import CheckpointFolder
+from millstream.storage.files import files_at, on_this_machine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,18 +31,29 @@ LOG = logging.getLogger("millstream")
 
 
 class Job:
-    """A dataflow with a name. Declare sources with `stream` and `table`, then `run` it."""
+    """A dataflow with a name. Declare sources with `stream` and `table`, then `run` it.
 
-    def __init__(self, name: str, *, checkpoint: str | None = None, parallelism: int = 2) -> None:
+    `checkpoint`: the folder that holds its progress and state, `.millstream/NAME` in the working folder if nothing is
+    said: a job that is started again goes on from there. `parallelism`: into how many parts its state is divided.
+    `shared_disk`: whether local folders are the same on all machines of a cluster, as on a mounted disk.
+    """
+
+    def __init__(
+        self, name: str, *, checkpoint: str | None = None, parallelism: int = 2, shared_disk: bool = False
+    ) -> None:
         step = Step(name, here())
         if not name.replace("_", "").replace("-", "").isalnum():
             raise step.error("MS-PLAN-003", f"cannot be called {name!r}.", hint="use letters, digits, _ and -")
+        command = current()
+        parallelism = (command and command.parallelism) or parallelism
         if parallelism < 1:
             raise step.error("MS-PLAN-008", f"cannot run with parallelism {parallelism}.", hint="1 or more")
         self.name = name
-        command = current()
         self.checkpoint = (command and command.checkpoint) or checkpoint or f".millstream/{name}"
+        files_at(self.checkpoint, here())  # an error if nothing can be kept there
+        on_this_machine(self.checkpoint, "a checkpoint", here())
         self.parallelism = parallelism
+        self.shared_disk = shared_disk
         self._sinks: tuple[nodes.Sink, ...] = ()
         self._codes = Codes()
         if command is not None:
@@ -63,13 +78,21 @@ class Job:
             raise Step(name or source.label, here()).error(
                 "MS-SOURCE-003", "reads a changelog, whose rows are taken back, as a stream.", hint="use job.table()"
             )
-        if source.format == "debezium":
+        source = self._bound(source)
+        if source.format == "debezium" or (isinstance(source, ReceivedSource) and source.key()):
             raise Step(name or source.label, here()).error(
                 "MS-SOURCE-003", "reads the changes of a table as a stream.", hint="use job.table()"
             )
+        schema = schema or (source.schema() if isinstance(source, ReceivedSource) else None)
         node = build.source(source, schema, name, None, time, lateness, idle_after)
         self._dead_letters(node)
         return Stream(self, node)
+
+    def _bound(self, source: SourceOptions) -> SourceOptions:
+        """What is received lies in the job's checkpoint."""
+        if isinstance(source, ReceivedSource):
+            return source.bound(self.name, CheckpointFolder.at(self.checkpoint).received)
+        return source
 
     def table(
         self,
@@ -87,8 +110,8 @@ class Job:
         `time`: the column that says since when a row is so. With `lateness` the watermark waits for the table, too,
         unless it has brought nothing for `idle_after`.
         """
+        source = self._bound(source)
         if isinstance(source, ReceivedSource):
-            source = source.bound(self.name, self.checkpoint)
             schema, key = schema or source.schema(), key or source.key()
         if key is None:
             raise Step(name or source.label, here()).error(
@@ -137,13 +160,27 @@ class Job:
         return "\n".join([*lines, *warnings(plan.sinks)])
 
     def start(
-        self, mode: Mode | None = None, *, restarts: Restarts | None = None, spark: SparkSession | None = None
+        self,
+        mode: Mode | None = None,
+        *,
+        restarts: Restarts | None = None,
+        on: Cluster | None = None,
+        spark: SparkSession | None = None,
+        progress: bool = False,
+        metrics_port: int | None = None,
     ) -> Run:
-        """Starts the job and gives a handle to watch and stop it. `restarts`: what to do if it fails."""
-        from millstream.runtime.run import Run, Setting
+        """Starts the job and gives the run, to watch, wait for and stop: as `run` does, but without waiting.
+
+        A batch has ended when this returns. Any other run goes on in the background, but a failure is only noticed,
+        and the job started again, in `run.poll()` and `run.wait()`. `progress`: while it is waited for, show on stderr
+        what it does. `metrics_port`: serve its figures to Prometheus on this port of this machine; 0: on any that is
+        free, see `Run.metrics_url`.
+        """
+        from millstream.runtime.run import Setting
+        from millstream.runtime.watching import Watching, begin
 
         command = current()
-        chosen = (command.start(self, mode) if command else mode) or real_time()
+        chosen = (command.start(self, mode) if command else mode) or self._default()
         if not isinstance(chosen, Batch | MicroBatch | RealTime):
             raise MillstreamError(
                 "MS-RUN-001",
@@ -153,18 +190,61 @@ class Job:
             )
         if isinstance(chosen, RealTime):
             refuse_python(self._sinks)
-        setting = Setting(chosen, self.checkpoint, self.parallelism, spark)
+        setting = Setting(chosen, self.checkpoint, self.parallelism, spark, self._place(on))
         policy = (command and command.restarts) or restarts or no_restart()
         plan = self.plan()
         for warning in () if isinstance(chosen, Batch) else warnings(plan.sinks):
             LOG.warning('job "%s": %s', self.name, warning.removeprefix("warning: "))
-        return Run.begin(self.name, plan, setting, policy)
+        if command is not None:
+            progress = progress or command.progress
+            metrics_port = metrics_port if command.metrics_port is None else command.metrics_port
+        return begin(self.name, plan, setting, policy, Watching(progress, metrics_port))
 
     def run(
-        self, mode: Mode | None = None, *, restarts: Restarts | None = None, spark: SparkSession | None = None
-    ) -> None:
-        """Runs the job until its input ends, it fails for good, or it is interrupted."""
-        self.start(mode, restarts=restarts, spark=spark).wait()
+        self,
+        mode: Mode | None = None,
+        *,
+        restarts: Restarts | None = None,
+        on: Cluster | None = None,
+        spark: SparkSession | None = None,
+        progress: bool = False,
+        metrics_port: int | None = None,
+    ) -> Run:
+        """Runs the job until its input ends, it fails for good, or it is told to stop: by Ctrl-C or SIGTERM.
+
+        `mode`: `ms.batch()`, `ms.available_now()`, `ms.micro_batch()` or `ms.real_time()`; without one in real time, or
+        in micro-batches if the job runs Python code. `restarts`: what to do if it fails. `on`: where to run,
+        `ms.cluster("spark://…")`; without it in the session that is there, where spark-submit says, or on this
+        machine. `spark`: a session of your own. `progress` and `metrics_port`: as for `start`. Gives the run, which has
+        ended: how, and what it counted.
+        """
+        run = self.start(mode, restarts=restarts, on=on, spark=spark, progress=progress, metrics_port=metrics_port)
+        run.wait()
+        return run
+
+    def _place(self, on: Cluster | None) -> Cluster:
+        """Where to run: what the command line says goes before what the file says."""
+        command = current()
+        said = (on or Cluster()).under(command.on if command else None)
+        return replace(said, shared_disk=said.shared_disk or self.shared_disk)
+
+    def _default(self) -> Mode:
+        """Real time, where the job can run in it."""
+        code = next((node for node in walk(self._sinks) if isinstance(node, Process | Call)), None)
+        if code is None:
+            return real_time()
+        chosen = micro_batch()
+        LOG.warning(
+            'job "%s" runs in micro-batches, every %g s: step "%s" runs Python code, which cannot run in real time',
+            self.name,
+            chosen.every_ms / 1000,
+            code.name,
+        )
+        return chosen
+
+    def __repr__(self) -> str:
+        sinks = ", ".join(sink.name for sink in self._sinks) or "no sink yet"
+        return f"<Job {self.name}: writes {sinks}; checkpoint {self.checkpoint}, parallelism {self.parallelism}>"
 
 
 def refuse_python(sinks: tuple[nodes.Sink, ...]) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
 from millstream.plan import build, joins, operators, python, sets, times, top, windows
 from millstream.plan import enrich as enriching
-from millstream.plan.aggregates import Keyed
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
+from millstream.plan.expressions import NamedExpr
 from millstream.plan.node import Node
 from millstream.plan.windows import Window, Windowed
 
@@ -28,6 +28,10 @@ class Relation:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(column.label for column in self._node.columns)
+
+    def __repr__(self) -> str:
+        key = f" by {', '.join(self._node.key)}" if self._node.key and not self._node.append_only else ""
+        return f"<{type(self).__name__} {self._node.name}({', '.join(self.columns)}){key}>"
 
     def _same(self, node: Node) -> Self:
         return type(self)(self._job, node)
@@ -176,6 +180,9 @@ class Static:
         self._job = job
         self._node = node
 
+    def __repr__(self) -> str:
+        return f"<Static {self._node.name}({', '.join(column.label for column in self._node.columns)})>"
+
     def as_(self, alias: str) -> Static:
         """The same rows under an alias, as in SQL."""
         return Static(self._job, build.alias(self._node, alias))
@@ -315,7 +322,7 @@ def joined(left: Relation, right: Relation, on: str, how: str, ttl: str | None, 
 class GroupedTable:
     """Rows in groups; `agg` says what is wanted of each."""
 
-    def __init__(self, job: Job, node: Node, keys: tuple[Keyed, ...], condition: str | None = None) -> None:
+    def __init__(self, job: Job, node: Node, keys: tuple[NamedExpr, ...], condition: str | None = None) -> None:
         self._job = job
         self._node = node
         self._keys = keys
@@ -353,7 +360,7 @@ class WindowedStream:
 class WindowedGroups:
     """The groups of each window."""
 
-    def __init__(self, job: Job, rows: Windowed, keys: tuple[Keyed, ...], condition: str | None = None) -> None:
+    def __init__(self, job: Job, rows: Windowed, keys: tuple[NamedExpr, ...], condition: str | None = None) -> None:
         self._job = job
         self._rows = rows
         self._keys = keys

@@ -1,4 +1,4 @@
-"""`millstream jars`: what connectors need, put into a folder, for machines that cannot fetch it themselves."""
+"""`millstream jars`: what connectors and storages need, put into a folder, for machines that cannot fetch it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import click
 
 
 @click.command()
-@click.argument("name", type=click.Choice(["kafka"]))
+@click.argument("name")
 @click.option("--to", "folder", required=True, type=click.Path(file_okay=False), help="The folder to put them into.")
 def jars(name: str, folder: str) -> None:
-    """Fetch the jars that NAME needs.
+    """Fetch the jars that NAME needs: kafka, s3, or a connector that you have installed.
 
     A job takes them from the folder by jars="FOLDER", or by MILLSTREAM_JARS. On a cluster they may be installed among
     Spark's own jars instead: Millstream's kernels are put there, too.
     """
-    from millstream.plan.connectors import Jars
-    from millstream.spark.packages import files
-    from millstream.spark.session import JAR
+    from millstream.connectors import Jars, jar_set
+    from millstream.spark.packages import JAR, files
 
+    wanted = Jars(jar_set(name))
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for path in (JAR, *files(Jars(name))):
+    for path in (JAR, *files(wanted)):
         shutil.copyfile(path, Path(folder) / path.name)
         click.echo(path.name)

@@ -19,6 +19,7 @@ NOUNS = {
     "verify": "millstream.cli.verify",
     "journal": "millstream.cli.journal",
     "jars": "millstream.cli.jars",
+    "pack": "millstream.cli.pack",
 }
 """Noun -> the module that has a click command of that name."""
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from millstream.demo.meter import WINDOW, Latency
+from millstream.metrics.text import clock, size, span
 
 WIDTH = 78
 
@@ -112,24 +113,3 @@ def both(latency: Latency | None) -> str:
 
 def pair(people: tuple[str, str] | None) -> str:
     return f"{people[0]} ♥ {people[1]}" if people else ""
-
-
-def clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
-
-
-def span(milliseconds: float) -> str:
-    if milliseconds < 1000:
-        return f"{milliseconds:.0f} ms"
-    return f"{milliseconds / 1000:.1f} s".replace(".0 s", " s")
-
-
-def size(number: int) -> str:
-    value = float(number)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"

@@ -1,6 +1,6 @@
 """The journal: an embedded, durable, partitioned log in a folder."""
 
-from millstream.connectors.journal.options import JournalSink, JournalSource, sink, source
+from millstream.connectors.journal import JournalSink, JournalSource, sink, source
 from millstream.journal.producer import Producer, producer
 from millstream.journal.reader import Reader, read
 from millstream.journal.record import Record

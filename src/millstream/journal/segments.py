@@ -56,7 +56,10 @@ def chain(folder: Path, since: int = 0) -> list[Segment]:
 
 def _is_void(folder: Path, segment: Segment) -> bool:
     """A published segment without a record: no part of the log, and its base is another's too."""
-    return segment.published and os.stat(folder / segment.name).st_size == fmt.HEADER_BYTES
+    try:
+        return segment.published and os.stat(folder / segment.name).st_size == fmt.HEADER_BYTES
+    except FileNotFoundError:  # deleted meanwhile
+        return True
 
 
 class FolderWatch:

@@ -14,8 +14,9 @@ from typing import Any
 from millstream.errors import MillstreamError, did_you_mean
 from millstream.journal import format as fmt
 from millstream.journal import lock
-from millstream.journal.durable import sync_folder
 from millstream.journal.segments import Partition, chain, end_of
+from millstream.storage.files import on_this_machine
+from millstream.storage.local import sync_folder
 
 JournalPath = str | os.PathLike[str]
 
@@ -86,7 +87,7 @@ class TopicInfo:
 def create(path: JournalPath, topic: str, partitions: int = 1) -> None:
     """Creates a topic, and the journal if it is not there yet."""
     _check(topic, partitions)
-    journal = Path(path)
+    journal = _folder(path)
     journal.mkdir(parents=True, exist_ok=True)
     # Made under a hidden name and renamed: a topic is there whole, or not at all.
     made = Path(tempfile.mkdtemp(prefix=f".{topic}.", dir=journal))
@@ -125,7 +126,7 @@ def describe(path: JournalPath, topic: str) -> TopicInfo:
 
 def open_topic(path: JournalPath, topic: str) -> Topic:
     """The topic, if it exists and is of a version that is known."""
-    journal = Path(path)
+    journal = _folder(path)
     try:
         text = (journal / topic / "topic.json").read_text() if fmt.is_topic_name(topic) else None
     except (FileNotFoundError, NotADirectoryError):
@@ -142,6 +143,11 @@ def open_topic(path: JournalPath, topic: str) -> Topic:
             hint="read it with the version of Millstream that wrote it, or a newer one.",
         )
     return Topic(journal, topic, partitions)
+
+
+def _folder(path: JournalPath) -> Path:
+    on_this_machine(os.fspath(path), "a journal")
+    return Path(path)
 
 
 def _check(topic: str, partitions: int) -> None:

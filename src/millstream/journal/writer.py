@@ -10,9 +10,9 @@ from typing import NoReturn
 from millstream.errors import MillstreamError
 from millstream.journal import format as fmt
 from millstream.journal import lock
-from millstream.journal.durable import sync_folder
 from millstream.journal.format import HEADER_BYTES, Segment
 from millstream.journal.segments import Partition, SegmentFile, Tail, chain, end_of
+from millstream.storage.local import sync_folder
 
 log = logging.getLogger("millstream.journal")
 

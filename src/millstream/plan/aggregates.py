@@ -3,53 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from millstream.plan.errors import Step
-from millstream.plan.expressions import Expr, parse, render
+from millstream.plan.expressions import Expr, NamedExpr, parse, render
+from millstream.plan.functions.counts import COUNT
+from millstream.plan.functions.definition import Computed, Function
+from millstream.plan.functions.registry import FORMS, FUNCTIONS, PARSED, supported
 
-FUNCTIONS: dict[type[exp.Expr], str] = {
-    exp.Count: "count",
-    exp.CountIf: "count_if",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.ArgMin: "min_by",
-    exp.ArgMax: "max_by",
-    exp.LogicalAnd: "bool_and",
-    exp.LogicalOr: "bool_or",
-    exp.Stddev: "stddev_samp",
-    exp.StddevSamp: "stddev_samp",
-    exp.StddevPop: "stddev_pop",
-    exp.Variance: "var_samp",
-    exp.VariancePop: "var_pop",
-    exp.ArrayAgg: "collect_list",
-    exp.ArrayUniqueAgg: "collect_set",
-    exp.Median: "percentile",
-    exp.Quantile: "percentile",
-    exp.GroupConcat: "listagg",
-}
-SUPPORTED = (
-    "supported: count, count(DISTINCT …), count_if, sum, avg, min, max, min_by, max_by, bool_and, bool_or, "
-    "stddev, stddev_pop, variance, var_pop, median, percentile, sum(DISTINCT …), avg(DISTINCT …), listagg, "
-    "collect_list, collect_set"
-)
-DISTINCT = ("count", "sum", "avg", "listagg")
-"""Those that are something else of distinct values; min and max are not."""
-TAKEN = {
-    "array_agg": (1, "array_agg(x)"),
-    "collect_list": (1, "collect_list(x)"),
-    "count_if": (1, "count_if(x > 0)"),
-    "listagg": (2, "listagg(x, ', ')"),
-    "max_by": (2, "max_by(x, at)"),
-    "min_by": (2, "min_by(x, at)"),
-    "percentile": (2, "percentile(x, 0.9)"),
-    "string_agg": (2, "string_agg(x, ', ')"),
-}
-"""How many arguments are taken by those of which the parser silently leaves more out; and an example."""
 UNORDERED = (exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue)
 """They take the first row that comes, and that is another one in every run."""
 
@@ -70,6 +33,14 @@ class Figure:
     argument: Expr | None
     by: Expr | None = None
     where: Expr | None = None
+    distinct: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.function in FUNCTIONS, f"no aggregate function {self.function}"
+
+    @property
+    def computed(self) -> Computed:
+        return FUNCTIONS[self.function].of(self.distinct)
 
     @property
     def fields(self) -> frozenset[str]:
@@ -79,9 +50,8 @@ class Figure:
     @property
     def called(self) -> str:
         """The call, without its filter."""
-        name = self.function.removesuffix("_distinct")
         arguments = ", ".join(each.sql for each in (self.argument, self.by) if each is not None) or "*"
-        return f"{name}({'DISTINCT ' if name != self.function else ''}{arguments})"
+        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{arguments})"
 
 
 @dataclass(frozen=True)
@@ -94,7 +64,7 @@ class Result:
 
 def call(node: exp.Expr, step: Step) -> Figure:
     """One aggregate call, or an error that says what cannot be kept up to date."""
-    function = FUNCTIONS.get(type(node))
+    function = PARSED.get(type(node))
     if function is None:
         raise unsupported(node, step)
     arguments = [part for part in (node.this, node.args.get("expression"), *node.expressions) if part is not None]
@@ -102,61 +72,65 @@ def call(node: exp.Expr, step: Step) -> Figure:
     if any(part.find(exp.AggFunc) is not None for part in (*arguments, *([where] if where else []))):
         raise step.error("MS-AGG-003", f"has an aggregate inside an aggregate: {shown(node)}.")
     condition = Expr(render(where)) if where is not None else None
-    constant = said(node, step)
-    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
-        return replace(distinct(function, arguments[0].expressions, condition, node, step), by=constant)
-    if len(arguments) != (2 if function in ("min_by", "max_by") else 1):
-        raise step.error("MS-AGG-002", f"gives {function} {len(arguments)} arguments: {shown(node)}.")
-    argument = arguments[0]
-    if isinstance(argument, exp.Star) or (function == "count" and isinstance(argument, exp.Literal)):
-        return Figure(function, None, None, condition)
-    by = Expr(render(arguments[1])) if len(arguments) > 1 else constant
-    return Figure(function, Expr(render(argument)), by, condition)
+    if function is COUNT and isinstance(node.this, exp.Star | exp.Literal):
+        return Figure(function.name, None, None, condition)
+    distinct = isinstance(node.this, exp.Distinct)
+    arguments[:1] = node.this.expressions if distinct else arguments[:1]
+    refuse_kind(function, arguments, distinct, node, step)
+    values = [Expr(render(part)) for part in arguments]
+    if function.several and len(values) > 1:
+        values = [whole(values)]
+    by = values[1] if len(values) > 1 else constant(function, node, step)
+    return Figure(function.name, values[0], by, condition, distinct and function.distinct is not function.computed)
 
 
-def distinct(function: str, arguments: list[exp.Expr], where: Expr | None, node: exp.Expr, step: Step) -> Figure:
+def refuse_kind(function: Function, arguments: list[exp.Expr], distinct: bool, node: exp.Expr, step: Step) -> None:
+    if distinct and function.distinct is None:
+        hint = "take distinct() first, or group twice"
+    elif any(isinstance(part, exp.Star) for part in arguments):
+        hint = "name a column"
+    else:
+        return
+    raise step.error("MS-AGG-002", f"uses {shown(node)}, which is not supported.", hint=hint)
+
+
+def whole(values: list[Expr]) -> Expr:
     """`count(DISTINCT a, b)` counts the pairs without a NULL."""
-    texts = [render(part) for part in arguments]
-    if function in ("min", "max") and len(texts) == 1:
-        return Figure(function, Expr(texts[0]), None, where)
-    if function not in DISTINCT or (function != "count" and len(texts) > 1):
-        raise step.error(
-            "MS-AGG-002", f"uses {shown(node)}, which is not supported.", hint="take distinct() first, or group twice"
-        )
-    if len(texts) == 1:
-        return Figure(f"{function}_distinct", Expr(texts[0]), None, where)
-    known = " AND ".join(f"NOT {text} IS NULL" for text in texts)
-    return Figure("count_distinct", Expr(f"CASE WHEN {known} THEN STRUCT({', '.join(texts)}) END"), None, where)
+    known = " AND ".join(f"NOT ({value.sql}) IS NULL" for value in values)
+    return Expr(f"CASE WHEN {known} THEN STRUCT({', '.join(value.sql for value in values)}) END")
 
 
-def said(node: exp.Expr, step: Step) -> Expr | None:
-    """The share of a percentile, or what listagg puts between values: a constant that stands in the call."""
-    if isinstance(node, exp.Median):
-        return Expr("0.5")
-    if not isinstance(node, exp.Quantile | exp.GroupConcat):
+def constant(function: Function, node: exp.Expr, step: Step) -> Expr | None:
+    """The share of a percentile, or what listagg puts between values: it stands in the call."""
+    wanted = function.constant
+    if wanted is None:
         return None
-    number = isinstance(node, exp.Quantile)
-    found = node.args["quantile" if number else "separator"]
-    fits = isinstance(found, exp.Literal) and found.is_string != number
-    if not fits or (number and not 0 <= float(found.name) <= 1):
-        what = "a number between 0 and 1" if number else "text between the values"
-        example = "percentile(x, 0.9)" if number else "listagg(x, ', ')"
-        raise step.error("MS-AGG-002", f"uses {shown(node)}, without {what}.", hint=f"for example {example}")
+    found = node.args.get(wanted.parsed)
+    if found is None and wanted.default is not None:
+        return Expr(wanted.default)
+    if not isinstance(found, exp.Literal) or not wanted.fits(found):
+        example = function.forms[0].example
+        raise step.error("MS-AGG-002", f"uses {shown(node)}, without {wanted.what}.", hint=f"for example {example}")
     return Expr(render(found))
 
 
-def refuse_more(sql: str, step: Step) -> None:
-    """The frequency of a percentile, and the like. The parser leaves such arguments out, but not those of a function
-    that it does not know: so they are counted under another name."""
-    unknown = re.sub(rf"\b({'|'.join(TAKEN)})\s*\(", r"_\1(", sql, flags=re.IGNORECASE)
+def refuse_count(sql: str, step: Step) -> None:
+    """More or fewer arguments than a function takes. The parser drops some, but none of a function that it does not
+    know: so they are counted under another name."""
+    unknown = re.sub(rf"\b({'|'.join(FORMS)})\s*\(", r"_\1(", sql, flags=re.IGNORECASE)
     for node in parse(unknown, step).find_all(exp.Anonymous):
         name = node.name.removeprefix("_").lower()
-        most, example = TAKEN.get(name, (len(node.expressions), ""))
-        if len(node.expressions) > most:
-            said = f"{name.upper()}({', '.join(shown(part) for part in node.expressions)})"
-            raise step.error(
-                "MS-AGG-002", f"gives {name} {len(node.expressions)} arguments: {said}.", hint=f"for example {example}"
-            )
+        if name == node.name.lower() or name not in FORMS:
+            continue
+        function, form = FORMS[name]
+        distinct = isinstance(next(iter(node.expressions), None), exp.Distinct)
+        given = node.expressions[0].expressions if distinct else node.expressions
+        if len(given) == len(form.arguments) or (distinct and function.several and given):
+            continue
+        said = f"{name.upper()}({'DISTINCT ' if distinct else ''}{', '.join(shown(part) for part in given)})"
+        raise step.error(
+            "MS-AGG-002", f"gives {name} {len(given)} arguments: {said}.", hint=f"for example {form.example}"
+        )
 
 
 def refuse_order(tree: exp.Expr, step: Step) -> None:
@@ -180,7 +154,7 @@ def unsupported(node: exp.Expr, step: Step) -> Exception:
     return step.error(
         "MS-AGG-002",
         f"uses {shown(node)}, which is not supported.",
-        found=SUPPORTED,
+        found=supported(),
         hint=hint if isinstance(node, UNORDERED) else None,
     )
 
@@ -214,16 +188,8 @@ class Closing:
         return self.allowed_ms + self.touching
 
 
-@dataclass(frozen=True)
-class Keyed:
-    """A grouping column: its name in the result and its expression over the input."""
-
-    name: str
-    expr: Expr
-
-
 def split(
-    aggregates: dict[str, Expr], keys: tuple[Keyed, ...], step: Step
+    aggregates: dict[str, Expr], keys: tuple[NamedExpr, ...], step: Step
 ) -> tuple[tuple[Figure, ...], tuple[Result, ...]]:
     """Bound aggregate expressions as figures and results; equal figures are kept once."""
     figures: list[Figure] = []
@@ -245,7 +211,7 @@ def split(
     return tuple(figures), tuple(results)
 
 
-def refuse_ungrouped(tree: exp.Expr, keys: tuple[Keyed, ...], step: Step) -> None:
+def refuse_ungrouped(tree: exp.Expr, keys: tuple[NamedExpr, ...], step: Step) -> None:
     grouped = [key.expr.tree for key in keys]
     for column in outside(tree):
         if column not in grouped:

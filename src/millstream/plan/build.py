@@ -8,26 +8,36 @@ from sqlglot import exp
 
 from millstream.errors import did_you_mean
 from millstream.plan import aggregates, nodes, operators
-from millstream.plan.aggregates import Closing, Keyed
+from millstream.plan.aggregates import Closing
+from millstream.plan.changing import refuse, refuse_changing
 from millstream.plan.columns import Column, Columns, labels
 from millstream.plan.connectors import FieldType, ReceivedSource, SinkOptions, SourceOptions, WriteMode, record_columns
 from millstream.plan.errors import Step, here
-from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, resolve, same, scalar, unknown
+from millstream.plan.expressions import (
+    Expr,
+    NamedExpr,
+    bind,
+    field,
+    parse,
+    refuse_aggregates,
+    resolve,
+    same,
+    scalar,
+    unknown,
+)
 from millstream.plan.modes import ProcessingTime, milliseconds
 from millstream.plan.node import Key, Node
 from millstream.plan.schema import read_schema
 
-RAW = tuple(
-    FieldType(name, type_)
-    for name, type_ in (
-        ("key", "BINARY"),
-        ("value", "BINARY"),
-        ("partition", "INT"),
-        ("offset", "BIGINT"),
-        ("timestamp", "TIMESTAMP"),
-    )
+RAW = (
+    FieldType("key", "BINARY"),
+    FieldType("value", "BINARY"),
+    FieldType("partition", "INT"),
+    FieldType("offset", "BIGINT"),
+    FieldType("timestamp", "TIMESTAMP"),
 )
 HAVING = "_having"
+AFTER = "add it when results no longer change: after final() or changes()"
 TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_LTZ")
 PROCESSING_IDLE = "1 second"
 """Processing time goes on with the clock, as soon as it is known that no more records wait to be read."""
@@ -163,14 +173,20 @@ def alias(input: Node, name: str) -> nodes.Alias:
 
 def select(input: Node, plain: tuple[str, ...], named: dict[str, str]) -> nodes.Project:
     step = Step("select", here())
-    chosen: list[Keyed] = []
-    for sql in plain:
-        chosen += selected(sql, input.columns, step)
-    chosen += [Keyed(name, scalar(sql, input.columns, step)) for name, sql in named.items()]
+    return project(input, listed(input.columns, plain, named, step), step)
+
+
+def listed(columns: Columns, plain: tuple[str, ...], named: dict[str, str], step: Step) -> list[NamedExpr]:
+    chosen = [part for sql in plain for part in selected(sql, columns, step)]
+    return chosen + [NamedExpr(name, scalar(sql, columns, step)) for name, sql in named.items()]
+
+
+def project(input: Node, chosen: list[NamedExpr], step: Step) -> nodes.Project:
+    refuse_changing((part.expr for part in chosen), input, step)
     return nodes.Project(None, step.at, input, distinct_names(chosen, step))
 
 
-def selected(sql: str, columns: Columns, step: Step) -> list[Keyed]:
+def selected(sql: str, columns: Columns, step: Step) -> list[NamedExpr]:
     """`*`, `a.*`, a column, or an expression with `AS name`."""
     tree = parse(sql, step)
     if isinstance(tree, exp.Star):
@@ -180,24 +196,23 @@ def selected(sql: str, columns: Columns, step: Step) -> list[Keyed]:
         if not found:
             raise unknown(sql, columns, step)
         return found
-    if isinstance(tree, exp.Alias):
-        refuse_aggregates(tree, step)
-        return [Keyed(tree.alias, bind(tree.this, columns, step))]
     refuse_aggregates(tree, step)
+    if isinstance(tree, exp.Alias):
+        return [NamedExpr(tree.alias, bind(tree.this, columns, step))]
     if not isinstance(tree, exp.Column | exp.Dot):
         raise step.error("MS-PLAN-002", f"has no name for {sql!r}.", hint=f"write it as name={sql!r}")
-    name = tree.parts[-1].name if isinstance(tree, exp.Column) else tree.expression.name
+    name = tree.name
     if isinstance(tree, exp.Column):
         column, rest = resolve([part.name for part in tree.parts], columns, step)
         name = rest[-1] if rest else column.name
-    return [Keyed(name, bind(tree, columns, step))]
+    return [NamedExpr(name, bind(tree, columns, step))]
 
 
-def carried(column: Column) -> Keyed:
-    return Keyed(column.name, Expr(field(column.field)))
+def carried(column: Column) -> NamedExpr:
+    return NamedExpr(column.name, Expr(field(column.field)))
 
 
-def distinct_names(chosen: list[Keyed], step: Step) -> tuple[Keyed, ...]:
+def distinct_names(chosen: list[NamedExpr], step: Step) -> tuple[NamedExpr, ...]:
     if not chosen:
         raise step.error("MS-PLAN-002", "selects nothing.")
     seen: set[str] = set()
@@ -220,21 +235,25 @@ def distinct_names(chosen: list[Keyed], step: Step) -> tuple[Keyed, ...]:
 def with_columns(input: Node, named: dict[str, str]) -> nodes.Project:
     """The input's columns, some replaced, some added."""
     step = Step("with_columns", here())
-    new = {name.lower(): Keyed(name, scalar(sql, input.columns, step)) for name, sql in named.items()}
+    new = {name.lower(): NamedExpr(name, scalar(sql, input.columns, step)) for name, sql in named.items()}
     chosen = [new.pop(column.name.lower(), carried(column)) for column in input.columns]
-    return nodes.Project(None, step.at, input, distinct_names([*chosen, *new.values()], step))
+    return project(input, [*chosen, *new.values()], step)
 
 
 def where(input: Node, condition: str) -> nodes.Filter:
     step = Step("where", here())
-    return nodes.Filter(None, step.at, input, scalar(condition, input.columns, step))
+    met = scalar(condition, input.columns, step)
+    refuse_changing([met], input, step)
+    return nodes.Filter(None, step.at, input, met)
 
 
 def explode(input: Node, array: str, name: str) -> nodes.Explode:
     step = Step("explode", here())
     if any(same(column.name, name) for column in input.columns):
         raise step.error("MS-PLAN-004", f"has two columns called {name}.", found=labels(input.columns))
-    return nodes.Explode(None, step.at, input, scalar(array, input.columns, step), name)
+    elements = scalar(array, input.columns, step)
+    refuse_changing([elements], input, step)
+    return nodes.Explode(None, step.at, input, elements, name)
 
 
 def changes(input: Node, op: str) -> nodes.Changes:
@@ -269,11 +288,8 @@ def alike(time: str | None, other: str | None) -> str:
     return f'select() the same columns on both sides, and the time under one name: select(…, {time}="{other}")'
 
 
-def group(input: Node, plain: tuple[str, ...], named: dict[str, str], step: Step) -> tuple[Keyed, ...]:
-    chosen: list[Keyed] = []
-    for sql in plain:
-        chosen += selected(sql, input.columns, step)
-    chosen += [Keyed(name, scalar(sql, input.columns, step)) for name, sql in named.items()]
+def group(input: Node, plain: tuple[str, ...], named: dict[str, str], step: Step) -> tuple[NamedExpr, ...]:
+    chosen = listed(input.columns, plain, named, step)
     if not chosen:
         raise step.error("MS-AGG-005", "groups by nothing.", hint="name at least one column, or use agg(…) by itself")
     return distinct_names(chosen, step)
@@ -281,7 +297,7 @@ def group(input: Node, plain: tuple[str, ...], named: dict[str, str], step: Step
 
 def aggregate(
     input: Node,
-    keys: tuple[Keyed, ...],
+    keys: tuple[NamedExpr, ...],
     named: dict[str, str],
     condition: str | None = None,
     closing: Closing | None = None,
@@ -294,10 +310,12 @@ def aggregate(
     trees = {name: parse(sql, step) for name, sql in named.items()}
     for name, tree in trees.items():
         aggregates.refuse_order(tree, step)
-        aggregates.refuse_more(named[name], step)
+        aggregates.refuse_count(named[name], step)
     bound = {name: bind(tree, input.columns, step) for name, tree in trees.items()}
+    refuse_changing([*(part.expr for part in keys), *bound.values()], input, step)
     figures, results = aggregates.split(bound, keys, step)
-    distinct_names([*keys, *(Keyed(name, expr) for name, expr in bound.items() if name != HAVING)], step)
+    refuse((Expr(part.sql) for part in results), "over the results of groups", step, hint=AFTER)
+    distinct_names([*keys, *(NamedExpr(name, expr) for name, expr in bound.items() if name != HAVING)], step)
     return operators.Aggregate(None, step.at, input, keys, figures, results, closing)
 
 
@@ -307,7 +325,7 @@ def having(made: operators.Aggregate) -> Node:
         return made
     kept = nodes.Filter(None, made.at, made, Expr(field(HAVING)))
     names = (name for name in made.carries if name != HAVING)
-    return nodes.Project(None, made.at, kept, tuple(Keyed(name, Expr(field(name))) for name in names))
+    return nodes.Project(None, made.at, kept, tuple(NamedExpr(name, Expr(field(name))) for name in names))
 
 
 def aggregate_of(node: Node) -> operators.Aggregate | None:

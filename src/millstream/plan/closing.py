@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from millstream.plan.aggregates import END, START, Keyed
-from millstream.plan.expressions import Expr
+from millstream.plan.aggregates import END, START
+from millstream.plan.expressions import Expr, NamedExpr
 from millstream.plan.intervals import Lifetime
 from millstream.plan.node import Node
 from millstream.plan.nodes import Alias, Changes, Declared, Explode, Filter, Keep, Project, Timed, is_field
-from millstream.plan.operators import Aggregate, Collapse, Dedup, LateRows, Sessions, Top
+from millstream.plan.operators import Aggregate, Collapse, Dedup, LateRows, Sessions, Sliding, Top
 from millstream.plan.two_sides import Enrich, Join
 
 Ends = Mapping[str, int]
@@ -28,6 +28,8 @@ def ends(node: Node) -> Ends:
             return {name: after for name, after in ends(node.input).items() if name in node.kept}
         case Project():
             return renamed(node.exprs, ends(node.input))
+        case Sliding():
+            return {}
         case Aggregate() if node.closing is not None:
             return window(node)
         case Aggregate():
@@ -45,7 +47,7 @@ def window(node: Aggregate) -> Ends:
     return found
 
 
-def renamed(exprs: tuple[Keyed, ...], before: Ends) -> Ends:
+def renamed(exprs: tuple[NamedExpr, ...], before: Ends) -> Ends:
     """What goes through unchanged, under its new name."""
     carried = [(part.name, next(iter(part.expr.fields))) for part in exprs if is_field(part.expr)]
     return {new: before[old] for new, old in carried if old in before}
@@ -53,7 +55,7 @@ def renamed(exprs: tuple[Keyed, ...], before: Ends) -> Ends:
 
 def closes(node: Aggregate | Top) -> tuple[int, int] | None:
     """Which key of an operator says when a group is closed, and how many milliseconds after that it is."""
-    known = ends(node.input)
+    known = {} if isinstance(node, Sliding) else ends(node.input)
     keys = node.per if isinstance(node, Top) else tuple(plain_field(part) for part in node.keys)
     return next(((i, known[name]) for i, name in enumerate(keys) if name in known), None)
 
@@ -75,9 +77,9 @@ def follows(node: Node) -> bool:
         return True
     if isinstance(node, Join) and node.closed is not None:
         return True
-    ending = isinstance(node, Aggregate | Dedup | Enrich | Join | LateRows)
+    ending = isinstance(node, Aggregate | Dedup | Enrich | Join | LateRows) and not isinstance(node, Sliding)
     return ending and any(part.lag is not None for part in node.inputs)
 
 
-def plain_field(part: Keyed) -> str:
+def plain_field(part: NamedExpr) -> str:
     return next(iter(part.expr.fields)) if is_field(part.expr) else ""

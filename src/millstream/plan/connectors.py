@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from threading import Event
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, Self, runtime_checkable
+
+from millstream.errors import Location, MillstreamError
+
+if TYPE_CHECKING:
+    from millstream.storage import CheckpointFolder
 
 Format = Literal["json", "raw", "csv", "parquet", "rows", "debezium", "avro", "protobuf"]
 """`rows`: columns with types, as Spark has them, and no record around them."""
@@ -89,6 +93,24 @@ class SinkOptions(Protocol):
         """How the kernels write to it."""
 
 
+@runtime_checkable
+class LiesAt(Protocol):
+    """A source or a sink that is a folder."""
+
+    @property
+    def path(self) -> str:
+        """A path of this machine, or an address of another storage: `s3a://bucket/folder`."""
+
+
+@runtime_checkable
+class ChoosesNulls(Protocol):
+    """A sink of JSON that may leave out the columns that are NULL."""
+
+    @property
+    def nulls(self) -> bool:
+        """Whether they are written, as null."""
+
+
 class Carrier(Protocol):
     """Brings whole epochs to a sink, each with its number, in one transaction."""
 
@@ -123,19 +145,11 @@ class Carried(Protocol):
 
 
 @runtime_checkable
-class StagedSink(SinkOptions, Protocol):
-    """A sink whose rows are staged beside the checkpoint, and carried on when their epoch is committed."""
+class CarriedSink(SinkOptions, Protocol):
+    """A sink whose rows wait in the checkpoint's outbox, and are carried on when their epoch is committed."""
 
     def carrier(self, writer: str, mode: WriteMode, shape: RowShape) -> Carrier:
         """`writer`: under which name the sink keeps the number of its last epoch."""
-
-
-def staged_topic(sink: str) -> str:
-    """The topic that stands in for a sink: of the same name, if a topic can have it."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", sink)
-    if plain == sink and not sink.startswith("."):
-        return sink
-    return f"_{plain}_{hashlib.sha256(sink.encode()).hexdigest()[:8]}"
 
 
 class Receiver(Protocol):
@@ -153,8 +167,8 @@ class Receiver(Protocol):
 class ReceivedSource(SourceOptions, Protocol):
     """A source that cannot be read again: its changes are received into a journal beside the checkpoint."""
 
-    def bound(self, job: str, checkpoint: str) -> Self:
-        """The same, knowing where."""
+    def bound(self, job: str, journal: str) -> Self:
+        """The same, knowing the journal that it is received into."""
 
     def schema(self) -> str:
         """Its columns, as the system has them."""
@@ -198,10 +212,35 @@ class HasIdentities(Protocol):
 
 
 @runtime_checkable
-class TellsProgress(Protocol):
-    """A source whose system wants to know how far a job has read."""
+class HasListeners(Protocol):
+    """A source with something beside the running query: it is told of each epoch, and may stop the job."""
 
-    def consumed(self, job: str) -> Consumed: ...
+    def listeners(self, job: str, source: str) -> tuple[Listener, ...]:
+        """By the names of the job and of the source."""
+
+
+@runtime_checkable
+class ChecksWhatWasRead(Protocol):
+    """A source of things that must stay as they were when a job read them."""
+
+    def check_read(self, folder: CheckpointFolder, place: int) -> None:
+        """An error if one has changed since the last committed epoch. `place`: the source's, among the job's."""
+
+
+@runtime_checkable
+class ExplainsErrors(Protocol):
+    """A source or sink whose system's errors mean something to people."""
+
+    @property
+    def errors(self) -> Errors: ...
+
+
+@runtime_checkable
+class TellsLag(Protocol):
+    """A source that knows how many of its rows are not read yet."""
+
+    def lag(self, told: Mapping[str, str], read: str) -> int | None:
+        """When an epoch ended. `told`: what the reader said of itself then; `read`: up to where it was, as JSON."""
 
 
 @runtime_checkable
@@ -237,19 +276,70 @@ class Reader:
 
 
 @dataclass(frozen=True)
-class Jars:
-    """A set of jars by its name, and the folder to take them from where they cannot be fetched."""
+class JarSet:
+    """The jars of a connector or a storage: others' that are fetched, and perhaps one of its own.
+
+    `pins`: a JSON file that lists those to fetch, each with its checksum. `own`: the path of the connector's jar.
+    `sign`: a class in them, by which one sees that they are there. `from_start`: whether Spark must be started with
+    them, because Spark itself uses them.
+    """
 
     name: str
+    pins: str
+    own: str | None
+    sign: str
+    from_start: bool = False
+
+
+@dataclass(frozen=True)
+class Jars:
+    """What a source or sink needs, and the folder to take it from where it cannot be fetched."""
+
+    set: JarSet
     folder: str | None = None
 
 
 @dataclass(frozen=True)
-class Consumed:
-    """A consumer group, and the settings of a client that may speak for it."""
+class Listener:
+    """A Java class that extends `millstream.source.SourceListener`, in a jar of the connector.
 
-    group: str
-    client: tuple[tuple[str, str], ...]
+    It is made with the query's id, the source's place among the job's sources, and the arguments.
+    """
+
+    java_class: str
+    arguments: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Affected:
+    """A step of the job that reads from a system, or writes to it. `label`: what users call the thing there."""
+
+    name: str
+    label: str
+    at: Location | None
+
+
+@dataclass(frozen=True)
+class ErrorPattern:
+    """What a system's client or Spark says of an error, and what people are told of it.
+
+    `explain` is given the job's name, what was found, and the steps of the job that have to do with the system.
+    """
+
+    text: re.Pattern[str]
+    explain: Callable[[str, re.Match[str], tuple[Affected, ...]], MillstreamError]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """`hints`: by code, what to do about errors that kernels raise, which have no hint of their own.
+
+    `transient`: the codes of errors that may be over when the job is started again.
+    """
+
+    patterns: tuple[ErrorPattern, ...] = ()
+    hints: tuple[tuple[str, str], ...] = ()
+    transient: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import did_you_mean
+from millstream.plan.changing import changing, refuse
 from millstream.plan.columns import labels
 from millstream.plan.errors import Step, here
-from millstream.plan.expressions import Expr, bind, momentary, parse, refuse_aggregates, render, resolve
+from millstream.plan.expressions import Expr, bind, parse, refuse_aggregates, resolve
 from millstream.plan.joins import apart, conjuncts, equality
 from millstream.plan.lookup import Lookup, is_static
 from millstream.plan.node import Key, Node
@@ -74,6 +75,7 @@ def matched(
             f"joins without an equality between its sides: {on!r}.",
             hint="at least one condition must be of the form stream.column = table.column",
         )
+    refuse((of_table for _, of_table in pairs.values()), "over a table", step)
     return tuple(pairs.values()), asked(rest, left, right, step)
 
 
@@ -86,11 +88,11 @@ def asked(rest: list[exp.Expr], left: Node, right: Node, step: Step) -> Expr | N
     if not rest:
         return None
     condition = exp.and_(*rest)
-    changing = momentary(condition)
-    if changing is not None:
+    found = changing(condition)
+    if found is not None:
         raise step.error(
             "MS-ENRICH-005",
-            f"joins on {render(changing)}, which is something else each time it is asked.",
+            f"joins on {found}, which is something else each time it is asked.",
             hint="compare with a column of the stream",
         )
     return bind(condition, apart(left, right, step), step)

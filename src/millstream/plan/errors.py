@@ -22,11 +22,13 @@ class Step:
         return MillstreamError(code, f'step "{self.name}" {message}', at=self.at, found=found, hint=hint)
 
 
-def here() -> Location | None:
-    """The nearest line outside this package: the user's."""
+def here(package: str | None = None) -> Location | None:
+    """The nearest line outside Millstream, and outside a package that adds to it: the user's."""
     frame = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(PACKAGE):
+        module = str(frame.f_globals.get("__name__"))
+        inside = package is not None and f"{module}.".startswith(f"{package}.")
+        if not inside and not frame.f_code.co_filename.startswith(PACKAGE):
             return Location(shown(frame.f_code.co_filename), frame.f_lineno)
         if frame.f_back is None:
             return None

@@ -16,10 +16,6 @@ from millstream.plan.columns import Column, Columns, labels
 from millstream.plan.errors import Step
 
 DIALECT = "spark"
-CHANCE = frozenset(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"))
-"""Functions that give another result each time."""
-MOMENTARY = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.Localtimestamp, exp.Rand, exp.Randn, exp.Uuid)
-"""What gives another result each time it is asked; and `now()`, which is only a name to the parser."""
 STATEMENTS = (exp.Command, exp.DDL, exp.DML, exp.Drop, exp.Alter, exp.Set, exp.Use, exp.Describe)
 
 
@@ -45,11 +41,6 @@ class Expr:
         return frozenset(name.lower() for name in names)
 
     @property
-    def repeatable(self) -> bool:
-        """Whether it gives the same whenever it is asked of a row."""
-        return CHANCE.isdisjoint(self.calls)
-
-    @property
     def shown(self) -> str:
         """For people: `a.liker < a.liked` instead of the quoted fields."""
         return self.sql.replace("`", "")
@@ -67,17 +58,26 @@ class Expr:
         return render(tree)
 
 
-def momentary(tree: exp.Expr) -> exp.Expr | None:
-    """A part that is something else each time it is asked, or in each epoch."""
-    unnamed = (call for call in tree.find_all(exp.Anonymous) if call.name.lower() == "now")
-    return tree.find(*MOMENTARY) or next(unnamed, None)
+@dataclass(frozen=True)
+class NamedExpr:
+    """A column of a result: its name there, and its expression over the input."""
+
+    name: str
+    expr: Expr
 
 
 @lru_cache(maxsize=4096)
 def parsed(sql: str) -> exp.Expr:
     tree = sqlglot.parse_one(sql, dialect=DIALECT)
     assert isinstance(tree, exp.Expr)
-    return tree.transform(inside_struct)
+    return tree.transform(called).transform(inside_struct)
+
+
+def called(node: exp.Expr) -> exp.Expr:
+    """The parser's text of `localtimestamp()` has no parentheses, and would be read as a column."""
+    if isinstance(node, exp.Localtimestamp | exp.Localtime):
+        return exp.Anonymous(this=node.sql_name())
+    return node
 
 
 def inside_struct(node: exp.Expr) -> exp.Expr:
@@ -134,7 +134,7 @@ def parse(sql: object, step: Step) -> exp.Expr:
     if isinstance(tree, STATEMENTS):
         raise step.error("MS-EXPR-001", f"cannot read the expression {sql!r}.", found="a statement")
     assert isinstance(tree, exp.Expr)
-    return tree
+    return tree.transform(called)
 
 
 def first_line(error: SqlglotError) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.errors import did_you_mean
+from millstream.plan.changing import refuse, refuse_changing
 from millstream.plan.closing import closed
 from millstream.plan.columns import Columns, side_by_side
 from millstream.plan.errors import Step, here
@@ -14,6 +15,8 @@ from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
 from millstream.plan.times import time_hint
 from millstream.plan.two_sides import HOWS, How, Join
+
+PARTNERS = "whether a row has a partner must not depend on when that is asked"
 
 
 def join(left: Node, right: Node, on: str, how: str, ttl: str | None, broadcast: bool) -> Join:
@@ -42,10 +45,21 @@ def join(left: Node, right: Node, on: str, how: str, ttl: str | None, broadcast:
             hint="at least one condition must be of the form left.column = right.column, or with <=>",
         )
     residual = bind(exp.and_(*rest), joined(left, right), step) if rest else None
+    refuse_moving(pairs, residual, left, right, kind, step)
     within = time_bounds(rest, left, right, step)
     ttl_ms = None if ttl is None else time_to_live(ttl, left, right, within, step)
     ends = closed(left, right, tuple(pairs)) if within is None and ttl is None else None
     return Join(None, step.at, left, right, tuple(pairs), residual, kind, within, ttl_ms, broadcast, ends)
+
+
+def refuse_moving(
+    pairs: list[tuple[Expr, Expr]], residual: Expr | None, left: Node, right: Node, how: How, step: Step
+) -> None:
+    """Of two streams, each pair is asked once: by what sends it on, which does not know who has no partner."""
+    for side in (left, right):
+        refuse_changing([residual, *(part for pair in pairs for part in pair)], side, step)
+    if how != "inner":
+        refuse([residual], f"in a {how} join", step, found=PARTNERS, hint="use it in where(), before the join")
 
 
 def time_bounds(rest: list[exp.Expr], left: Node, right: Node, step: Step) -> Within | None:

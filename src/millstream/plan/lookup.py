@@ -7,13 +7,13 @@ from functools import cached_property
 
 from millstream.plan.columns import Columns
 from millstream.plan.expressions import Expr
-from millstream.plan.node import Node
+from millstream.plan.node import Node, Stateless
 from millstream.plan.nodes import Source
 from millstream.plan.two_sides import Join
 
 
 @dataclass(frozen=True, eq=False)
-class Lookup(Node):
+class Lookup(Stateless):
     """Each row of a stream (left) with the rows that a table (right) has for it, which every task holds in memory."""
 
     left: Node

@@ -14,7 +14,12 @@ UNITS |= {"h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000,
 
 @dataclass(frozen=True)
 class Batch:
-    """All input there is, once, as plain SQL."""
+    """All input there is, once, as plain SQL.
+
+    `clock_ms`: the time that a test sets, in milliseconds, instead of the machine's.
+    """
+
+    clock_ms: int | None = None
 
 
 @dataclass(frozen=True)

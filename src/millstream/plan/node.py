@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -124,6 +125,17 @@ class Unary(Node):
         return self.input.lag
 
 
+class Stateless(Node):
+    """A step of a router: what becomes of a row depends on that row alone."""
+
+    labels = False
+    """Whether it only says something about the rows: each goes through as it is."""
+    whole = False
+    """Whether a row that goes through keeps all its columns."""
+    row_for_row = False
+    """Whether each row of the input gives one row."""
+
+
 class Stateful(Node):
     """An operator that keeps state: it is hosted by a stage, and its state is found again by its name."""
 
@@ -145,6 +157,13 @@ def said(part: object) -> object:
         told = [(each.name, value) for each, value in shown if value != each.default]
         return f"{type(part).__name__}({', '.join(f'{name}={value!r}' for name, value in told)})"
     return [said(item) for item in part] if isinstance(part, tuple) else repr(part)
+
+
+def beneath(node: Node, trait: Callable[[Stateless], bool]) -> Node:
+    """The first node on the way to the sources that is no stateless step with the trait."""
+    while isinstance(node, Stateless) and trait(node):
+        node = node.inputs[0]
+    return node
 
 
 def walk(roots: tuple[Node, ...]) -> list[Node]:

@@ -7,12 +7,11 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from millstream.plan.aggregates import Keyed
 from millstream.plan.columns import Columns, plain, under
 from millstream.plan.connectors import FieldType, SinkOptions, SourceOptions, WriteMode
-from millstream.plan.expressions import Expr, field
+from millstream.plan.expressions import Expr, NamedExpr, field
 from millstream.plan.modes import milliseconds
-from millstream.plan.node import Key, Node, Unary
+from millstream.plan.node import Key, Node, Stateless, Unary
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class Source(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class DeadLetters(Unary):
+class DeadLetters(Stateless, Unary):
     """The records of a source that could not be read."""
 
     input: Source
@@ -86,8 +85,10 @@ class DeadLetters(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Declared(Unary):
+class Declared(Stateless, Unary):
     """A changelog that the user declared to have a key."""
+
+    labels = whole = row_for_row = True
 
     declared: Key
 
@@ -97,8 +98,10 @@ class Declared(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Timed(Unary):
+class Timed(Stateless, Unary):
     """A stream of which the user said which column is the time of its rows."""
+
+    labels = whole = row_for_row = True
 
     time: str
 
@@ -112,7 +115,7 @@ VERSION = ("_gone", "_offset", "_ended")
 
 
 @dataclass(frozen=True, eq=False)
-class Versions(Unary):
+class Versions(Stateless, Unary):
     """All changes of a table as they are in its source: for one who asks how a row was, or keeps the last himself."""
 
     by: Key
@@ -133,7 +136,9 @@ class Versions(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Alias(Unary):
+class Alias(Stateless, Unary):
+    labels = whole = row_for_row = True
+
     alias: str
 
     @cached_property
@@ -142,8 +147,10 @@ class Alias(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Project(Unary):
-    exprs: tuple[Keyed, ...]
+class Project(Stateless, Unary):
+    row_for_row = True
+
+    exprs: tuple[NamedExpr, ...]
 
     @cached_property
     def columns(self) -> Columns:
@@ -168,7 +175,9 @@ class Project(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Filter(Unary):
+class Filter(Stateless, Unary):
+    whole = True
+
     condition: Expr
 
     def reads(self, needed: set[str]) -> list[set[str]]:
@@ -176,7 +185,7 @@ class Filter(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Explode(Unary):
+class Explode(Stateless, Unary):
     """One row per element of an array; the element is a new column."""
 
     array: Expr
@@ -195,7 +204,7 @@ class Explode(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Changes(Unary):
+class Changes(Stateless, Unary):
     """A table's changes as facts: what was done to each row, insert or delete, is a column of it."""
 
     op: str
@@ -265,8 +274,10 @@ class Union(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Keep(Unary):
+class Keep(Stateless, Unary):
     """Only the fields that are needed further on; names and aliases stay."""
+
+    row_for_row = True
 
     kept: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""The operators that keep state: each has a lowering in `spark/lower` and a kernel in `kernels/millstream/stage`. Those
+"""The operators that keep state: each has a lowering in `spark/lower` and a kernel in `kernels/millstream`. Those
 of two sides are in `two_sides.py`."""
 
 from __future__ import annotations
@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from millstream.plan.aggregates import END, Closing, Figure, Keyed, Result
+from millstream.plan.aggregates import END, Closing, Figure, Result
 from millstream.plan.columns import Columns, plain
-from millstream.plan.expressions import Expr
+from millstream.plan.expressions import Expr, NamedExpr
 from millstream.plan.node import Key, Stateful, Unary
 
 
@@ -45,7 +45,7 @@ class Collapse(Stateful, Unary):
 
 @dataclass(frozen=True, eq=False)
 class Aggregate(Stateful, Unary):
-    keys: tuple[Keyed, ...]
+    keys: tuple[NamedExpr, ...]
     figures: tuple[Figure, ...]
     results: tuple[Result, ...]
     closing: Closing | None = None
@@ -76,6 +76,11 @@ class Aggregate(Stateful, Unary):
     def drops_late(self) -> bool:
         return self.closing is not None
 
+    @property
+    def adds_only(self) -> bool:
+        """Whether no row is ever taken out of a group."""
+        return self.input.append_only
+
     def reads(self, needed: set[str]) -> list[set[str]]:
         keys = [part.expr.fields for part in self.keys]
         return [set().union(*keys, *(part.fields for part in self.figures))]
@@ -101,6 +106,29 @@ class Hopping(Aggregate):
 
     windows: int = 0
     every_ms: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Sliding(Aggregate):
+    """Groups of what lies within some time before their latest row, or before the watermark if that is later. The
+    input's END says when a row leaves."""
+
+    size_ms: int = 0
+
+    @cached_property
+    def append_only(self) -> bool:
+        return False
+
+    @property
+    def drops_late(self) -> bool:
+        return True
+
+    @property
+    def adds_only(self) -> bool:
+        return False
+
+    def reads(self, needed: set[str]) -> list[set[str]]:
+        return [super().reads(needed)[0] | {END}]
 
 
 @dataclass(frozen=True)
@@ -188,31 +216,3 @@ class LateRows(Stateful, Unary):
 
     def reads(self, needed: set[str]) -> list[set[str]]:
         return [needed | {self.closing.end}]
-
-
-@dataclass(frozen=True, eq=False)
-class Expire(Stateful, Unary):
-    """The rows of a stream while they are there: each leaves when the watermark reaches its `closing.end`."""
-
-    closing: Closing
-
-    prunes = True
-
-    @property
-    def end(self) -> str:
-        return self.closing.end
-
-    @cached_property
-    def append_only(self) -> bool:
-        return False
-
-    @cached_property
-    def event_time(self) -> str | None:
-        return None
-
-    @property
-    def drops_late(self) -> bool:
-        return True
-
-    def reads(self, needed: set[str]) -> list[set[str]]:
-        return [needed | {self.end}]

@@ -12,12 +12,11 @@ from typing import Any, Literal
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from millstream.plan.aggregates import Keyed
 from millstream.plan.columns import Columns, plain
 from millstream.plan.connectors import FieldType, SinkOptions
 from millstream.plan.errors import Step
-from millstream.plan.expressions import DIALECT, Expr, field
-from millstream.plan.node import Key, Node, Stateful, Unary, said
+from millstream.plan.expressions import DIALECT, Expr, NamedExpr, field
+from millstream.plan.node import Key, Node, Stateful, Stateless, Unary, said
 from millstream.plan.nodes import Filter, Keep, Project
 from millstream.plan.schema import read_schema
 
@@ -97,7 +96,7 @@ class ProcessCode:
 class Process(Stateful, Unary):
     """Rows of each key through a user's Python code. Its rows hold one output each: `_out` says which."""
 
-    keys: tuple[Keyed, ...]
+    keys: tuple[NamedExpr, ...]
     run: ProcessCode
     on_error: OnError = "fail"
 
@@ -138,7 +137,7 @@ class Process(Stateful, Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Call(Unary):
+class Call(Stateless, Unary):
     """A user's Python function for every row: gives rows, or says which to keep. Its result is a column `_called`."""
 
     kind: Literal["map", "flat_map", "filter"]
@@ -214,7 +213,7 @@ def stored(text: str, var: StateVar, step: Step) -> str:
 
 
 def process(
-    input: Node, keys: tuple[Keyed, ...], run: ProcessCode, on_error: OnError, name: str | None, step: Step
+    input: Node, keys: tuple[NamedExpr, ...], run: ProcessCode, on_error: OnError, name: str | None, step: Step
 ) -> Process:
     if not input.append_only:
         raise step.error(
@@ -235,7 +234,7 @@ def process(
 def output(node: Process, number: int) -> Node:
     """The rows of one output of a process, in their own columns."""
     chosen = Chosen(None, node.at, node, Expr(f"`_out` = {number}"))
-    fields = tuple(Keyed(part.name, Expr(f"`_o{number}`.{field(part.name)}")) for part in node.schemas[number])
+    fields = tuple(NamedExpr(part.name, Expr(f"`_o{number}`.{field(part.name)}")) for part in node.schemas[number])
     return Output(None, node.at, chosen, fields)
 
 
@@ -302,14 +301,14 @@ def called(node: Call) -> Node:
         good = Chosen(None, node.at, node, Expr("`_called`.`error` IS NULL"))
     if node.kind == "filter":
         return Keep(None, node.at, good, node.input.carries)
-    fields = tuple(Keyed(part.name, Expr(f"`_called`.`row`.{field(part.name)}")) for part in node.schema)
+    fields = tuple(NamedExpr(part.name, Expr(f"`_called`.`row`.{field(part.name)}")) for part in node.schema)
     return Output(None, node.at, good, fields)
 
 
 def failed(node: Call) -> Node:
     """The rows on which a function failed."""
     bad = Chosen(None, node.at, node, Expr("NOT `_called`.`error` IS NULL"))
-    fields = tuple(Keyed(part.name, Expr(f"`_called`.`error`.{field(part.name)}")) for part in ERRORS)
+    fields = tuple(NamedExpr(part.name, Expr(f"`_called`.`error`.{field(part.name)}")) for part in ERRORS)
     return Output(None, node.at, bad, fields)
 
 

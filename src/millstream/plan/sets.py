@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from millstream.plan import build, nodes
-from millstream.plan.aggregates import Figure, Keyed, Result
+from millstream.plan.aggregates import Figure, Result
 from millstream.plan.errors import Step, here
-from millstream.plan.expressions import Expr, field
+from millstream.plan.expressions import Expr, NamedExpr, field
 from millstream.plan.node import Node
 from millstream.plan.operators import Aggregate
 
@@ -16,7 +16,7 @@ def distinct(input: Node) -> Aggregate:
     return Aggregate(None, step.at, input, columns(input, step), (), ())
 
 
-def columns(input: Node, step: Step) -> tuple[Keyed, ...]:
+def columns(input: Node, step: Step) -> tuple[NamedExpr, ...]:
     return build.distinct_names([build.carried(column) for column in input.columns], step)
 
 
@@ -40,18 +40,18 @@ def chosen(counted: Aggregate, condition: str, times: str | None) -> Node:
     found: Node = nodes.Filter(None, at, counted, Expr(condition))
     if times is not None:
         found = nodes.Explode(None, at, found, Expr(f"ARRAY_REPEAT(1, CAST({times} AS INT))"), "_each")
-    return nodes.Project(None, at, found, tuple(Keyed(part.name, Expr(field(part.name))) for part in counted.keys))
+    return nodes.Project(None, at, found, tuple(NamedExpr(part.name, Expr(field(part.name))) for part in counted.keys))
 
 
 def counts(left: Node, right: Node, call: str) -> Aggregate:
     """How often each row is on either side."""
     at = here()
     sides = [tagged(part, i, Step(call, at)) for i, part in enumerate(build.union((left, right), call).parts)]
-    keys = tuple(Keyed(name, Expr(field(name))) for name in sides[0].carries if name != "_side")
+    keys = tuple(NamedExpr(name, Expr(field(name))) for name in sides[0].carries if name != "_side")
     figures = tuple(Figure("count", None, None, Expr(f"`_side` = {i}")) for i in (0, 1))
     results = (Result("_left", "f0"), Result("_right", "f1"))
     return Aggregate(None, at, nodes.Union(None, at, tuple(sides)), keys, figures, results)
 
 
 def tagged(part: Node, side: int, step: Step) -> nodes.Project:
-    return nodes.Project(None, step.at, part, (*columns(part, step), Keyed("_side", Expr(str(side)))))
+    return nodes.Project(None, step.at, part, (*columns(part, step), NamedExpr("_side", Expr(str(side)))))

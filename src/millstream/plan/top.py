@@ -7,6 +7,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from millstream.plan import nodes
+from millstream.plan.changing import refuse_changing
 from millstream.plan.columns import Columns
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import DIALECT, Expr, bind, field, first_line, refuse_aggregates, resolve, scalar
@@ -21,7 +22,7 @@ def top(input: Node, count: int, by: str, per: tuple[str, ...], rank: str | None
         raise step.error("MS-TOP-001", f"keeps {count} rows.", hint="1 or more")
     if rank is not None and (rank.startswith("_") or rank.lower() in (part.name.lower() for part in input.columns)):
         raise step.error("MS-PLAN-004", f"cannot call a column {rank}.", found="columns: " + ", ".join(input.carries))
-    return Top(None, step.at, input, count, ordering(by, input.columns, step), fields(per, input.columns, step), rank)
+    return Top(None, step.at, input, count, ordering(by, input, step), fields(per, input.columns, step), rank)
 
 
 def fields(names: tuple[str, ...], columns: Columns, step: Step) -> Key:
@@ -35,7 +36,7 @@ def fields(names: tuple[str, ...], columns: Columns, step: Step) -> Key:
     return tuple(found)
 
 
-def ordering(by: str, columns: Columns, step: Step) -> tuple[Ordering, ...]:
+def ordering(by: str, input: Node, step: Step) -> tuple[Ordering, ...]:
     """`price DESC, at`, as SQL's ORDER BY has it."""
     try:
         tree = sqlglot.parse_one(f"ORDER BY {by}", into=exp.Order, dialect=DIALECT)
@@ -44,7 +45,8 @@ def ordering(by: str, columns: Columns, step: Step) -> tuple[Ordering, ...]:
     found = []
     for part in tree.expressions:
         refuse_aggregates(part, step)
-        expr = bind(part.this, columns, step)
+        expr = bind(part.this, input.columns, step)
+        refuse_changing([expr], input, step)
         found.append(Ordering(expr, bool(part.args.get("desc")), bool(part.args.get("nulls_first"))))
     return tuple(found)
 
@@ -81,7 +83,9 @@ def check_doubles(keys: tuple[str, ...], keep: str, step: Step) -> None:
 def time(input: Node, by: str | None, step: Step) -> Expr:
     """What says which row came first. The order in which rows arrive cannot: it is another one in every run."""
     if by is not None:
-        return scalar(by, input.columns, step)
+        expr = scalar(by, input.columns, step)
+        refuse_changing([expr], input, step)
+        return expr
     if input.event_time is None:
         raise step.error(
             "MS-TOP-004",
@@ -102,4 +106,5 @@ def to_table(input: Node, key: tuple[str, ...], delete: str | None, by: str | No
     if delete is None:
         return last
     gone = scalar(delete, input.columns, step)
+    refuse_changing([gone], last, step)
     return nodes.Filter(None, step.at, last, Expr(f"NOT coalesce({gone.sql}, FALSE)"))

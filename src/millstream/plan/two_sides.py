@@ -9,8 +9,8 @@ from typing import Literal
 from millstream.plan.columns import Columns, side_by_side
 from millstream.plan.expressions import Expr, field
 from millstream.plan.intervals import Lifetime, Within
-from millstream.plan.node import Key, Node, Stateful
-from millstream.plan.nodes import VERSION, Alias, Declared, Keep, Project, Versions
+from millstream.plan.node import Key, Node, Stateful, beneath
+from millstream.plan.nodes import VERSION, Keep, Versions
 from millstream.plan.operators import Aggregate, Latest
 
 COPY = "_copy"
@@ -217,9 +217,7 @@ class Enrich(Stateful):
     @cached_property
     def replaces(self) -> bool:
         """Whether the table has one row for each key of the match, and a new one comes after the old one."""
-        node = self.right
-        while isinstance(node, Alias | Declared | Keep | Project):
-            node = node.input
+        node = beneath(self.right, lambda step: step.row_for_row)
         keys = {field(name) for name in self.right.key or ()}
         return isinstance(node, Latest | Aggregate) and bool(keys) and {right.sql for _, right in self.on} == keys
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, fields, replace
 
 from millstream.errors import MillstreamError
 from millstream.plan import build, nodes, operators
-from millstream.plan.aggregates import END, START, Closing, Keyed
+from millstream.plan.aggregates import END, START, Closing
+from millstream.plan.changing import refuse
 from millstream.plan.errors import Step, here
-from millstream.plan.expressions import Expr, field
+from millstream.plan.expressions import Expr, NamedExpr, field
 from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
 from millstream.plan.times import time_hint
@@ -113,7 +114,7 @@ def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
         timed = nodes.Hops(None, step.at, timed, Expr(inside), "_start", Expr(start), window.every_ms, shared)
         start = field("_start")
     end = f"{start} + {length * 1000}"
-    named = [Keyed(START, Expr(f"timestamp_micros({start})")), Keyed(END, Expr(f"timestamp_micros({end})"))]
+    named = [NamedExpr(START, Expr(f"timestamp_micros({start})")), NamedExpr(END, Expr(f"timestamp_micros({end})"))]
     chosen = [build.carried(column) for column in node.columns if column.name not in (START, END)]
     placed = nodes.Project(None, step.at, timed, build.distinct_names([*chosen, *named], step))
     allowed = milliseconds(allowed_lateness)
@@ -162,14 +163,14 @@ def final(node: Node, time: str | None) -> Node:
     """The results of windows that are closed; `time`: a column more, with the last moment of each."""
     step = Step("final", here())
     made = build.aggregate_of(node)
-    if made is not None and isinstance(made.input, operators.Expire):
+    if made is not None and isinstance(made, operators.Sliding):
         raise endless("final", "waits for the end of a sliding window")
     if made is None or made.closing is None:
         raise step.error("MS-WINDOW-003", "does not follow a window's agg().", hint=final_hint(node))
     once = build.having(replace(made, at=step.at, closing=replace(made.closing, final=True)))
     if time is None:
         return once
-    moment = Keyed(time, Expr(f"timestamp_micros(unix_micros({field(END)}) - 1000)"))
+    moment = NamedExpr(time, Expr(f"timestamp_micros(unix_micros({field(END)}) - 1000)"))
     chosen = build.distinct_names([*(build.carried(column) for column in once.columns), moment], step)
     return nodes.Timed(None, step.at, nodes.Project(None, step.at, once, chosen), time)
 
@@ -180,14 +181,24 @@ def final_hint(node: Node) -> str:
     return "call final() right after agg(), and what follows it after that"
 
 
-def aggregate(rows: Windowed, keys: tuple[Keyed, ...], named: dict[str, str], condition: str | None) -> Node:
+def aggregate(rows: Windowed, keys: tuple[NamedExpr, ...], named: dict[str, str], condition: str | None) -> Node:
     """One row per window and group; of a sliding window, one per group, or one of all rows."""
     if isinstance(rows.window, Sliding):
-        alive = operators.Expire(None, here(), rows.node, rows.closing)
-        return build.having(build.aggregate(alive, keys, named, condition))
-    every = (*(Keyed(name, Expr(field(name))) for name in (START, END)), *keys)
+        return build.having(sliding_groups(rows.node, keys, named, condition, rows.window.size_ms))
+    every = (*(NamedExpr(name, Expr(field(name))) for name in (START, END)), *keys)
     made = build.aggregate(rows.node, every, named, condition, rows.closing)
     if isinstance(rows.window, Session):
         content = {part.name: getattr(made, part.name) for part in fields(made)}
         made = operators.Sessions(**content, gap_ms=rows.window.gap_ms)
     return build.having(made)
+
+
+def sliding_groups(
+    node: Node, keys: tuple[NamedExpr, ...], named: dict[str, str], condition: str | None, size_ms: int
+) -> operators.Sliding:
+    """What a row adds is taken back when it leaves, so that it must be the same then."""
+    made = build.aggregate(node, keys, named, condition)
+    computed = [expr for part in made.figures for expr in (part.argument, part.by, part.where)]
+    refuse(computed, "in a window that rows leave again", Step("agg", made.at))
+    content = {part.name: getattr(made, part.name) for part in fields(made)}
+    return operators.Sliding(**content, size_ms=size_ms)

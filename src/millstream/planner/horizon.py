@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.plan.node import Node
-from millstream.plan.operators import Aggregate, Dedup, Expire
+from millstream.plan.operators import Aggregate, Dedup, Sliding
 from millstream.plan.python import Process
 from millstream.plan.two_sides import Enrich, Join
 
@@ -15,7 +15,9 @@ def horizon_ms(node: Node) -> int:
     """How long after the time of a source's row an operator has said all that it has to say of it."""
     ahead = max((ahead_ms(part) for part in node.inputs), default=0)
     match node:
-        case Aggregate() | Expire() if node.closing is not None:
+        case Sliding():
+            return ahead + node.size_ms
+        case Aggregate() if node.closing is not None:
             return ahead + node.closing.length_ms + node.closing.after_ms
         case Dedup() if node.last:
             return ahead + (node.lag or 0)

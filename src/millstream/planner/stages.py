@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from millstream.plan.node import Node, Stateful, walk
-from millstream.plan.nodes import Alias, Declared, Keep, Project, Sink, Source, Timed, Union
+from millstream.plan.node import Node, Stateful, Stateless, walk
+from millstream.plan.nodes import Sink, Source, Union
 from millstream.plan.python import Process
 from millstream.plan.two_sides import Enrich
 from millstream.planner.dataflow import Dataflow
@@ -45,7 +45,7 @@ class Route:
     """Rows of a producer that go, after stateless steps, to an operator or a sink."""
 
     producer: Producer
-    steps: tuple[Node, ...]
+    steps: tuple[Stateless, ...]
     to: Port | Sink
     """Counts up where a union holds the same rows several times."""
     copy: int = 0
@@ -93,7 +93,7 @@ class JobPlan:
         return all(self.ends_in_upserts(route) for route in routes if route.producer == operator)
 
     def ends_in_upserts(self, route: Route) -> bool:
-        if not all(isinstance(step, Alias | Declared | Keep | Project | Timed) for step in route.steps):
+        if not all(step.row_for_row for step in route.steps):
             return False
         if isinstance(route.to, Sink):
             return route.to.mode == "upsert"
@@ -141,18 +141,21 @@ class Cut:
         for level in range(1, self.depth + 1):
             routes = tuple(self.routes[level])
             operators = {route.to.operator for route in routes if isinstance(route.to, Port)}
-            stages.append(Stage(tuple(sorted(operators, key=lambda op: op.name)), routes))
+            # What only passes comes last: state is found by an operator's place, which a new way to pass leaves alone.
+            ordered = sorted(operators, key=lambda op: (isinstance(op, Pass), op.name))
+            stages.append(Stage(tuple(ordered), routes))
         sources = tuple(node for node in walk(self.flow) if isinstance(node, Source) and not node.static)
         return JobPlan(sources, tuple(stages), self.flow, tuple(self.routes[self.depth + 1]), self.flow)
 
 
-def chain(tail: Node) -> tuple[Producer, tuple[Node, ...]]:
+def chain(tail: Node) -> tuple[Producer, tuple[Stateless, ...]]:
     """From a node up to the source or operator that it comes from, through stateless steps only."""
-    steps: list[Node] = []
+    steps: list[Stateless] = []
     node = tail
-    while not isinstance(node, Source | Stateful):
+    while isinstance(node, Stateless):
         steps.insert(0, node)
         node = node.inputs[0]  # the other one, of a lookup, is no part of the stream
+    assert isinstance(node, Source | Stateful)
     return node, tuple(steps)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from itertools import dropwhile, takewhile
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -23,6 +24,17 @@ SAID = re.compile(r"\[([A-Z_]+)(?:\.[A-Z_]+)*\] ((?:(?!\[[A-Z_.]+\] ).)*?)\.? SQ
 ADVICE = re.compile(r"\.? (?:Use|Correct|To return|If necessary|You can)\b.*", re.DOTALL)
 """How Spark goes on: of settings that are not to be changed, and of functions that the hint names."""
 MARKED = re.compile(r"^== SQL .*==\n(.*)\n( *)(\^+)", re.MULTILINE)
+FAILED = re.compile(r"(?P<error>(?:[a-z]\w*\.)+\w+Exception)(?:: (?P<said>[^\n]*))?(?P<frames>(?:\n\s+at [^\n]+)+)")
+EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
+TOOLS = (
+    "java.",
+    "scala.",
+    "org.apache.spark.sql.errors.",
+    "org.apache.spark.sql.catalyst.util.",
+    "org.apache.spark.unsafe.",
+)
+"""What expressions are made with: an error in there is that of the expression."""
+FORMATTERS = {"formatstring", "printf"}
 HINTS = {
     "DIVIDE_BY_ZERO": "try_divide(a, b) gives NULL instead",
     "REMAINDER_BY_ZERO": "try_mod(a, b) gives NULL instead",
@@ -53,6 +65,52 @@ def bad_value(text: str, roots: tuple[Node, ...]) -> MillstreamError | None:
         found=ADVICE.sub("", said.group(2)).strip(),
         hint=HINTS.get(said.group(1), OTHER),
     )
+
+
+def bad_call(trace: str, roots: tuple[Node, ...]) -> MillstreamError | None:
+    """The same for errors to which Spark gives no code, and so no place in the text: the function is known by the
+    class that failed or, in generated code, by what the message names."""
+    failed = next((found for found in FAILED.finditer(trace) if evaluating(found["frames"])), None)
+    if failed is None or "Interrupted" in failed["error"]:
+        return None
+    words = {plain(word) for word in re.findall(r"\w+", f"{failed['said']} {evaluating(failed['frames'])}")}
+    words |= FORMATTERS if "java.util.Formatter" in failed["frames"] else set()
+    found = [(node, tree) for node, tree in calls(roots) if plain(called(tree)) in words]
+    steps = dict.fromkeys(f'"{node.name}"' for node, _ in found)
+    who = f"step {' or '.join(steps)}" if found else "a step"
+    what = shown(*found[0]) if len(found) == 1 else f"{called(found[0][1])}(…)" if found else "an expression"
+    return MillstreamError(
+        "MS-EXPR-009",
+        f"{who} cannot work out {what} for a row.",
+        at=found[0][0].at if len(steps) == 1 else None,
+        found=(failed["said"] or failed["error"]).strip(),
+        hint=OTHER,
+    )
+
+
+def evaluating(frames: str) -> str | None:
+    """The names of the expressions of Spark that a trace begins in, below Java's own code and Spark's small tools;
+    None: it begins elsewhere."""
+    lines = (line.strip().removeprefix("at ").split("/")[-1] for line in frames.strip().splitlines())
+    own = list(dropwhile(lambda line: line.startswith(TOOLS), lines))
+    inside = takewhile(lambda line: line.startswith(EXPRESSIONS), own)
+    return " ".join(line.removeprefix(EXPRESSIONS).split(".")[0].split("$")[0] for line in inside) or None
+
+
+def calls(roots: tuple[Node, ...]) -> Iterator[tuple[Node, exp.Expr]]:
+    for node in walk(roots):
+        for expr in expressions(node):
+            yield from ((node, tree) for tree in expr.tree.find_all(exp.Func))
+
+
+def called(tree: exp.Expr) -> str:
+    """The function's name, as Spark knows it."""
+    return render(tree).split("(")[0].lower()
+
+
+def plain(name: str) -> str:
+    """`FormatString` and `format_string` are one."""
+    return name.replace("_", "").lower()
 
 
 def found_in(part: str, roots: tuple[Node, ...]) -> tuple[Node | None, str | None]:

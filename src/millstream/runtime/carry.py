@@ -1,6 +1,6 @@
 """Carries committed epochs to sinks that the kernels do not know: the second phase, in Python.
 
-epoch ─▶ staged in a journal beside the checkpoint ─commit─▶ published there ─▶ carried to the sink, with its token
+epoch ─▶ the outbox, a journal in the checkpoint ─commit─▶ published there ─▶ carried to the sink, with its token
 
 Only whole epochs are carried, in order. The sink keeps the epoch's number with the rows, so that one that was carried
 before a crash is not carried again. What it said last is remembered here: a sink that knows of less has lost rows.
@@ -13,41 +13,41 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain as chained
-from pathlib import Path
 
 from millstream.errors import MillstreamError
-from millstream.journal.durable import replace_text
 from millstream.journal.format import Segment
 from millstream.journal.record import Record
 from millstream.journal.segments import SegmentFile, Tail, chain
 from millstream.journal.topics import Topic, create, describe, open_topic
-from millstream.plan.connectors import Carrier, RowShape, StagedSink, staged_topic
+from millstream.plan.connectors import CarriedSink, Carrier, RowShape
 from millstream.plan.nodes import Sink
 from millstream.runtime import faults
+from millstream.storage import CheckpointFolder
+from millstream.storage.checkpoint import outbox_topic
 
-FOLDER = "staged"
 EVERY = 0.05
 """Seconds between two looks for committed epochs."""
 
 
-def staged(sinks: Iterable[Sink]) -> list[Sink]:
-    return [sink for sink in sinks if isinstance(sink.options, StagedSink)]
+def carried(sinks: Iterable[Sink]) -> list[Sink]:
+    return [sink for sink in sinks if isinstance(sink.options, CarriedSink)]
 
 
-def stage(sinks: Iterable[Sink], folder: Path) -> None:
-    """Makes the topics that stand in for the sinks. One partition: a key's records stay in their order."""
-    for topic in (staged_topic(sink.name) for sink in staged(sinks)):
-        if not (folder / FOLDER / topic).exists():
-            create(folder / FOLDER, topic, 1)
+def make_outbox(sinks: Iterable[Sink], folder: CheckpointFolder) -> None:
+    """Makes the topics in which rows wait. One partition: a key's records stay in their order."""
+    there = folder.files.names(folder.outbox)
+    for topic in (outbox_topic(sink.name) for sink in carried(sinks)):
+        if topic not in there:
+            create(folder.outbox, topic, 1)
 
 
 @dataclass(frozen=True)
 class Load:
-    """A sink's way: the topic that its rows are staged in, and who carries them on."""
+    """A sink's way: the topic in which its rows wait, and who carries them on."""
 
     sink: str
     topic: Topic
-    path: Path
+    folder: CheckpointFolder
     carrier: Carrier
 
     def carry(self) -> None:
@@ -76,16 +76,23 @@ class Load:
         return last
 
     @property
-    def note(self) -> Path:
-        return self.path / f"{self.topic.name}.carried"
+    def note(self) -> str:
+        return self.folder.carried(self.topic.name)
 
     @property
     def remembered(self) -> int:
         """The last epoch of which the sink has said that it has it; -1: none."""
-        return number_in(self.note) if self.note.exists() else -1
+        text = self.folder.files.read(self.note)
+        return -1 if text is None else number_in(text, self.note)
+
+    def seen(self, published: int) -> int:
+        """The last epoch whose rows the sink is known to have. An epoch without rows for it needs no way there."""
+        known = self.remembered
+        waiting = any(epoch > known for epoch in self.published())
+        return known if waiting else max(known, published)
 
     def remember(self, epoch: int) -> None:
-        replace_text(self.note, str(epoch))
+        self.folder.files.replace(self.note, str(epoch))
 
     def epochs(self) -> dict[int, list[Segment]]:
         """Those that are published whole: a file of theirs was there, and their list of files then was not.
@@ -93,7 +100,7 @@ class Load:
         The list is made before the first file is published, and deleted after the last.
         """
         begun = set(self.published())
-        unfinished = {prepared.epoch for prepared in describe(self.path, self.topic.name).prepared}
+        unfinished = {prepared.epoch for prepared in describe(self.topic.journal, self.topic.name).prepared}
         return {epoch: segments for epoch, segments in self.published().items() if epoch in begun - unfinished}
 
     def published(self) -> dict[int, list[Segment]]:
@@ -126,7 +133,7 @@ class Load:
         last = chain(folder)[-1].name
         for segment in segments:
             if segment.name != last:
-                (folder / segment.name).unlink()
+                self.folder.files.delete(str(folder / segment.name))
 
 
 class Carriage:
@@ -153,6 +160,10 @@ class Carriage:
         for part in self._loads:
             part.carry()
 
+    def arrived(self, published: int) -> dict[str, int]:
+        """For each sink, the last epoch that it has, of those that are published; -1: none."""
+        return {part.sink: part.seen(published) for part in self._loads}
+
     def close(self) -> None:
         """Carries what is published, if it was started, and ends; a failure is raised."""
         self._ended.set()
@@ -167,8 +178,7 @@ class Carriage:
                 part.carrier.close()
 
 
-def number_in(note: Path) -> int:
-    text = note.read_text()
+def number_in(text: str, note: str) -> int:
     if not text.isdecimal():
         raise MillstreamError(
             "MS-CHECKPOINT-007",
@@ -179,10 +189,9 @@ def number_in(note: Path) -> int:
     return int(text)
 
 
-def load(sink: Sink, folder: Path, writer: str, types: str) -> Load:
-    assert isinstance(sink.options, StagedSink)
-    path = folder / FOLDER
+def load(sink: Sink, folder: CheckpointFolder, writer: str, types: str) -> Load:
+    assert isinstance(sink.options, CarriedSink)
     key = tuple(column.name for name in sink.input.key or () for column in sink.columns if column.field == name)
     shape = RowShape(tuple(column.name for column in sink.columns), key, types)
-    topic = open_topic(path, staged_topic(sink.name))
-    return Load(sink.name, topic, path, sink.options.carrier(writer, sink.mode, shape))
+    topic = open_topic(folder.outbox, outbox_topic(sink.name))
+    return Load(sink.name, topic, folder, sink.options.carrier(writer, sink.mode, shape))

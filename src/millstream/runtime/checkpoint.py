@@ -1,24 +1,20 @@
-"""The checkpoint's folder: whose it is, and what its state belongs to.
-
-<checkpoint>/millstream.json   job, identity, sources, operators with the shape of their state
-<checkpoint>/sources.json      what the sources read, as identities.py says
-<checkpoint>/spark/            offsets, commits and state, as Spark keeps them; `lock`, held by the one run
-<checkpoint>/staged/           a journal: rows for sinks that Python carries them to, and how far they have come
-<checkpoint>/received/         a journal: changes from sources that cannot be read again
-"""
+"""What a checkpoint is of: whose it is, and what its state belongs to."""
 
 from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from millstream.errors import Location, MillstreamError
-from millstream.journal.durable import replace_text
 from millstream.planner.stages import JobPlan, Pass
+from millstream.spark.lower.state import StageShape
+from millstream.storage import CheckpointFolder
 
-FORMAT = 1
+FORMAT = 3
+UNDO = "undo the change, or use a new checkpoint folder, which begins from the start"
 BEFORE = {"received"}
 """What may be there before the first run: changes that are received before they are read."""
 
@@ -30,62 +26,64 @@ class Fingerprint:
     job: str
     parallelism: int
     sources: tuple[str, ...]
-    """Operator -> its stage and the shape of its state."""
-    operators: dict[str, str]
+    stages: tuple[StageShape, ...]
     places: dict[str, Location | None]
+    """Where the user made each step."""
+
+    @property
+    def saved(self) -> list[dict[str, Any]]:
+        """The stages as JSON has them."""
+        found: list[dict[str, Any]] = json.loads(json.dumps([asdict(stage) for stage in self.stages]))
+        return found
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    folder: Path
+    folder: CheckpointFolder
     identity: str
 
-    @property
-    def spark(self) -> str:
-        return str(self.folder / "spark")
+
+def fingerprint(job: str, plan: JobPlan, stages: tuple[StageShape, ...], parallelism: int) -> Fingerprint:
+    operators = (operator for stage in plan.stages for operator in stage.operators)
+    places = {operator.name: operator.at for operator in operators if not isinstance(operator, Pass)}
+    return Fingerprint(job, parallelism, tuple(source.name for source in plan.sources), stages, places)
 
 
-def fingerprint(job: str, plan: JobPlan, shapes: dict[str, str], parallelism: int) -> Fingerprint:
-    operators, places = {}, {}
-    for number, stage in enumerate(plan.stages, 1):
-        for operator in stage.operators:
-            operators[operator.name] = f"stage {number}, {shapes[operator.name]}"
-            places[operator.name] = operator.node.at if isinstance(operator, Pass) else operator.at
-    return Fingerprint(job, parallelism, tuple(source.name for source in plan.sources), operators, places)
-
-
-def open_checkpoint(folder: str, wanted: Fingerprint) -> Checkpoint:
+def open_checkpoint(address: str, wanted: Fingerprint) -> Checkpoint:
     """The checkpoint of this job: a new one, or one that fits."""
-    path = Path(folder).expanduser().resolve()
-    about = path / "millstream.json"
-    if not about.exists():
-        if path.exists() and any(entry.name not in BEFORE for entry in path.iterdir()):
-            raise MillstreamError(
-                "MS-CHECKPOINT-001", f"the folder {folder} holds something, but not a checkpoint.", hint="name another"
-            )
-        return create(path, wanted)
-    saved = json.loads(about.read_text())
+    folder = CheckpointFolder.at(address)
+    text = folder.files.read(folder.about) or create(folder, address, wanted)
+    saved = json.loads(text)
     if saved["format"] != FORMAT:
         raise MillstreamError(
-            "MS-CHECKPOINT-004", f"the checkpoint {folder} has format {saved['format']}, not {FORMAT}."
+            "MS-CHECKPOINT-004",
+            f"the checkpoint {address} has format {saved['format']}, not {FORMAT}.",
+            hint="use the version of Millstream that wrote it, or a new checkpoint folder, which begins from the start",
         )
-    compare(folder, saved, wanted)
-    return Checkpoint(path, saved["identity"])
+    compare(address, saved, wanted)
+    return Checkpoint(folder, saved["identity"])
 
 
-def create(path: Path, wanted: Fingerprint) -> Checkpoint:
-    path.mkdir(parents=True, exist_ok=True)
-    identity = secrets.token_hex(4)
+def create(folder: CheckpointFolder, address: str, wanted: Fingerprint) -> str:
+    """What a new checkpoint says of itself; or what another run said, that began at the same time and was first."""
+    if any(name not in BEFORE for name in folder.files.names(folder.root)):
+        raise MillstreamError(
+            "MS-CHECKPOINT-001", f"the folder {address} holds something, but not a checkpoint.", hint="name another"
+        )
     content = {
         "format": FORMAT,
         "job": wanted.job,
-        "identity": identity,
+        "identity": secrets.token_hex(4),
         "parallelism": wanted.parallelism,
         "sources": list(wanted.sources),
-        "operators": wanted.operators,
+        "stages": wanted.saved,
     }
-    replace_text(path / "millstream.json", json.dumps(content, indent=2))
-    return Checkpoint(path, identity)
+    text = json.dumps(content, indent=2)
+    if folder.files.create(folder.about, text):
+        return text
+    first = folder.files.read(folder.about)
+    assert first is not None
+    return first
 
 
 def compare(folder: str, saved: dict[str, object], wanted: Fingerprint) -> None:
@@ -109,30 +107,83 @@ def compare(folder: str, saved: dict[str, object], wanted: Fingerprint) -> None:
             found=f"saved: {', '.join(as_list(saved['sources']))}; now: {', '.join(wanted.sources)}",
             hint="use the saved sources, or a new checkpoint folder, which begins from the start",
         )
-    operators = saved["operators"]
-    assert isinstance(operators, dict)
-    compare_operators(operators, wanted)
+    stages = saved["stages"]
+    assert isinstance(stages, list)
+    compare_operators(stages, wanted)
+    compare_stages(stages, wanted)
 
 
 def as_list(value: object) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
 
 
-def compare_operators(saved: dict[str, str], wanted: Fingerprint) -> None:
-    for name in [*saved, *wanted.operators]:
-        before, now = saved.get(name, "nothing"), wanted.operators.get(name, "nothing")
+def compare_operators(saved: list[dict[str, Any]], wanted: Fingerprint) -> None:
+    all_before, all_now = operators(saved), operators(wanted.saved)
+    for name in [*all_before, *all_now]:
+        before, now = all_before.get(name), all_now.get(name)
         if before == now:
             continue
-        if now == "nothing":
-            what = "has saved state, and the job no longer has it"
-        elif before == "nothing":
-            what = "is new, and has no saved state"
+        if now is None:
+            what, found = "has saved state, and the job no longer has it", f"saved: {described(before)}"
+        elif before is None:
+            what, found = "is new, and has no saved state", f"now: {described(now)}"
         else:
-            what = "has saved state of another shape"
+            what, found = "has saved state of another shape", difference(before, now)
+        raise MillstreamError(
+            "MS-CHECKPOINT-002", f'step "{name}" {what}.', at=wanted.places.get(name), found=found, hint=UNDO
+        )
+
+
+def operators(stages: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Of each operator with state, what that depends on, part by part."""
+    found = {}
+    for number, stage in enumerate(stages, 1):
+        for name, placed in stage["operators"].items():
+            state = placed["state"]
+            parts = {"means": listed(state["means"]), "key": keyed(state)}
+            parts |= {f"state {part['name']}": variable(part) for part in state["variables"]}
+            place = f"stage {number}" + ("" if placed["tag"] is None else f", tag {placed['tag']}")
+            found[name] = parts | {"place": f"{place}, slots {listed(placed['slots'])}"}
+    return found
+
+
+def keyed(state: dict[str, Any]) -> str:
+    """What state is by, and its types: there may be more of these, where rows without a key are spread."""
+    return f"{listed(state['by']) or 'all rows'} ({listed(state['key'])})"
+
+
+def variable(part: dict[str, Any]) -> str:
+    key = "" if part["key"] is None else f"{part['key']} -> "
+    return f"{part['kind']} {key}{part['value']}"
+
+
+def listed(parts: Sequence[object]) -> str:
+    return ", ".join(map(str, parts))
+
+
+def described(parts: dict[str, str] | None) -> str:
+    return "; ".join(f"{name}: {text}" for name, text in (parts or {}).items() if text)
+
+
+def difference(before: dict[str, str], now: dict[str, str]) -> str:
+    """Only the parts that are not alike."""
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    parts = ({name: side[name] for name in names if name in side} for side in (before, now))
+    saved, wanted = (described(part) or "nothing of it" for part in parts)
+    return f"saved: {saved}; now: {wanted}"
+
+
+def compare_stages(saved: list[dict[str, Any]], wanted: Fingerprint) -> None:
+    """Spark finds a stage by its number, and state in it by a key that all its operators share."""
+    before, now = ([stage_key(stage) for stage in stages] for stages in (saved, wanted.saved))
+    if before != now:
         raise MillstreamError(
             "MS-CHECKPOINT-002",
-            f'step "{name}" {what}.',
-            at=wanted.places.get(name),
-            found=f"saved: {before}; now: {now}",
-            hint="undo the change, or use a new checkpoint folder, which begins from the start",
+            f'job "{wanted.job}" was saved with other stages.',
+            found=f"saved: {'; '.join(before) or 'none'}; now: {'; '.join(now) or 'none'}",
+            hint=UNDO,
         )
+
+
+def stage_key(stage: dict[str, Any]) -> str:
+    return f"key ({listed(stage['key'])}){', timers' if stage['timers'] else ''}"

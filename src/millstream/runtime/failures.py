@@ -5,44 +5,31 @@ from __future__ import annotations
 import re
 
 from millstream.errors import Location, MillstreamError
+from millstream.plan.connectors import Affected, Errors, ExplainsErrors
 from millstream.plan.node import walk
+from millstream.plan.nodes import Sink, Source
 from millstream.planner.stages import JobPlan
-from millstream.runtime.bad_values import bad_value
+from millstream.runtime.bad_values import bad_call, bad_value
+from millstream.runtime.identities import MADE_ANEW
 from millstream.spark.launch import LOG
 
 OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
 STEP = re.compile(r'(?:step|source|sink) "([^"]+)"')
-TRANSIENT = {
-    "MS-RUN-004",
-    "MS-RUN-005",
-    "MS-SINK-005",
-    "MS-JOURNAL-009",
-    "MS-AVRO-003",
-    "MS-POSTGRES-001",
-    "MS-DELTA-001",
-    "MS-KAFKA-003",
-    "MS-KAFKA-005",
-    "MS-PROCESS-105",
-}
-"""Spark failed for a reason of its own, a disk is full (so does the journal say), a committed epoch could not be
-published, a database, a table's storage, Kafka or its registry does not answer, a Python process was killed."""
+UNKNOWN = "MS-RUN-004"
+"""The code of what only Spark knows the reason of."""
+TRANSIENT = {UNKNOWN, "MS-RUN-003", "MS-RUN-005", "MS-SINK-005", "MS-JOURNAL-009", "MS-PROCESS-105", "MS-CLUSTER-008"}
+"""Spark failed for a reason of its own, a cluster has too few slots or does not answer, a disk is full (so does the
+journal say), a committed epoch could not be published, a Python process was killed. Connectors have more."""
 HINTS = {
     "MS-CHECKPOINT-006": "this run was thought to have ended: leave the job to the other one",
     "MS-CHECKPOINT-005": "stop the other run first: a process that hangs holds its checkpoint until it has ended",
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
-    "MS-KAFKA-008": 'allow more by kafka.cluster(settings={"max.request.size": …}) and the topic\'s max.message.bytes, '
-    "or leave such rows out",
-    "MS-KAFKA-006": "these rows are lost to the sink. To go on without them, delete the sink's list of that epoch in "
-    "the folder sinks of the checkpoint; to have them, start the job with a new checkpoint",
+    "MS-SOURCE-007": MADE_ANEW,
 }
-"""What to do about errors that come from the JVM."""
-REFUSED = re.compile(r"\w*(?:Authentication|Authorization)Exception: ([^\n]+)")
-"""By Kafka, to whoever reads."""
-LOST = re.compile(r"(?:Some data may have been lost.*?Reason:|OffsetOutOfRangeException:)\s*([^\n]+)", re.DOTALL)
-"""Records of Kafka; the second in real time."""
-UNREAD = re.compile(r"while reading file (\S+)")
+"""What to do about errors that come from the JVM. Connectors have more."""
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""
+TOO_FEW = re.compile(r"CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT\].*?needs (\d+) concurrent.*?only (\d+) ", re.DOTALL)
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
 
 
@@ -53,10 +40,15 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
     text = str(error)
     # Spark's message leaves out what it was caused by.
     whole = f"{text}\n{getattr(error, '_stackTrace', '')}"
-    ours = OURS.search(text)
-    if ours is not None:
+    if (ours := OURS.search(text)) is not None:
         said = SPARKS.sub("", ours.group(2)).strip()
-        found = MillstreamError(ours.group(1), said, at=place(said, plan), hint=HINTS.get(ours.group(1)))
+        found = MillstreamError(ours.group(1), said, at=place(said, plan), hint=hints(plan).get(ours.group(1)))
+    elif (few := TOO_FEW.search(whole)) is not None:
+        found = MillstreamError(
+            "MS-RUN-003",
+            f'job "{job}" lost task slots: real time needs {few.group(1)} at once, and {few.group(2)} are free.',
+            hint="it goes on when the cluster has replaced its executors, if it is started again",
+        )
     elif FULL.search(whole):
         found = MillstreamError(
             "MS-RUN-005",
@@ -64,35 +56,44 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
             found=first(whole, FULL),
             hint="free some space and start it again: it goes on where it was",
         )
-    elif (bad := bad_value(text, plan.flow)) is not None and UNREAD.search(text) is None:
+    elif (theirs := of_a_system(job, whole, plan)) is not None:
+        found = theirs
+    elif (bad := bad_value(text, plan.flow)) is not None:
         found = bad
-    elif (unread := UNREAD.search(text)) is not None:
-        found = MillstreamError(
-            "MS-FILES-003",
-            f'job "{job}" stopped because a file does not fit the schema, or is damaged.',
-            found=unread.group(1).rstrip("."),
-            hint="mend it or take it away, and start the job again: it goes on where it was",
-        )
-    elif (lost := LOST.search(whole)) is not None:
-        source = next((source for source in plan.sources if source.options.label in lost.group(1)), plan.sources[0])
-        found = MillstreamError(
-            "MS-KAFKA-009",
-            f'source "{source.name}": records that job "{job}" was to read are no longer in Kafka.',
-            at=source.at,
-            found=lost.group(1),
-            hint='keep records longer than the job may be away; to go on with what is left, say on_loss="skip"',
-        )
-    elif (refused := REFUSED.search(whole)) is not None:
-        found = MillstreamError("MS-KAFKA-010", f'job "{job}" is refused by Kafka.', found=refused.group(1).strip())
+    elif (failed := bad_call(whole, plan.flow)) is not None:
+        found = failed
     else:
-        found = MillstreamError("MS-RUN-004", f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())
+        found = MillstreamError(UNKNOWN, f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())
     found.__cause__ = error
     return found
 
 
-def transient(error: MillstreamError) -> bool:
+def systems(plan: JobPlan) -> dict[Errors, tuple[Affected, ...]]:
+    """What connectors of the job say of errors, each with the steps that have to do with its system."""
+    found: dict[Errors, tuple[Affected, ...]] = {}
+    nodes: tuple[Source | Sink, ...] = (*plan.sources, *plan.statics, *plan.sinks)
+    for node in nodes:
+        step = Affected(node.name, node.options.label, node.at)
+        if isinstance(node.options, ExplainsErrors):
+            found[node.options.errors] = (*found.get(node.options.errors, ()), step)
+    return found
+
+
+def of_a_system(job: str, text: str, plan: JobPlan) -> MillstreamError | None:
+    for errors, steps in systems(plan).items():
+        for pattern in errors.patterns:
+            if (match := pattern.text.search(text)) is not None:
+                return pattern.explain(job, match, steps)
+    return None
+
+
+def hints(plan: JobPlan) -> dict[str, str]:
+    return HINTS | {code: hint for errors in systems(plan) for code, hint in errors.hints}
+
+
+def transient(error: MillstreamError, plan: JobPlan) -> bool:
     """Whether another start may help: not where the job, its data or its checkpoint is wrong."""
-    return error.code in TRANSIENT
+    return error.code in TRANSIENT.union(*(errors.transient for errors in systems(plan)))
 
 
 def where_spark_tells() -> str | None:

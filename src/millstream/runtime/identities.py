@@ -6,20 +6,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from millstream.errors import MillstreamError
-from millstream.journal.durable import replace_text
-from millstream.plan.connectors import HasIdentities
+from millstream.plan.connectors import ChecksWhatWasRead, HasIdentities
 from millstream.plan.nodes import Source
+from millstream.storage import CheckpointFolder
 
 FORMAT = 1
+MADE_ANEW = "what was read of the old one is in the checkpoint; a new checkpoint begins with the new one"
 
 
-def check_identities(sources: tuple[Source, ...], folder: Path) -> None:
+def check_identities(sources: tuple[Source, ...], folder: CheckpointFolder) -> None:
     """An error if a source reads something else under an old name: its offsets would mean other records."""
-    file = folder / "sources.json"
-    saved = read(file) if file.exists() else {}
+    saved = read(folder)
     now = dict(saved)
     for source in sources:
         if isinstance(source.options, HasIdentities):
@@ -29,27 +28,30 @@ def check_identities(sources: tuple[Source, ...], folder: Path) -> None:
                     raise made_anew(source, name)
             now[source.name] = {**known, **found}
     if now != saved:
-        replace_text(file, json.dumps({"format": FORMAT, "sources": now}, indent=2))
+        folder.files.replace(folder.identities, json.dumps({"format": FORMAT, "sources": now}, indent=2))
 
 
-def read(file: Path) -> dict[str, dict[str, str]]:
-    text = file.read_text()
+def read(folder: CheckpointFolder) -> dict[str, dict[str, str]]:
+    text = folder.files.read(folder.identities)
+    if text is None:
+        return {}
     try:
         found: dict[str, dict[str, str]] = json.loads(text)["sources"]
     except (ValueError, KeyError, TypeError):
         raise MillstreamError(
             "MS-CHECKPOINT-007",
-            f"the checkpoint's file {file} is damaged.",
+            f"the checkpoint's file {folder.identities} is damaged.",
             found=repr(text[:20]),
             hint="delete it, if the sources were not deleted and made anew since the last run",
         ) from None
     return found
 
 
-def refuse_made_anew(found: tuple[Source, str] | None) -> None:
-    """The same while a job runs: the query tells what it has met."""
-    if found is not None:
-        raise made_anew(*found)
+def check_what_was_read(sources: tuple[Source, ...], folder: CheckpointFolder) -> None:
+    """An error if what a source has read was changed after that."""
+    for place, source in enumerate(sources):
+        if isinstance(source.options, ChecksWhatWasRead):
+            source.options.check_read(folder, place)
 
 
 def made_anew(source: Source, name: str) -> MillstreamError:
@@ -57,5 +59,5 @@ def made_anew(source: Source, name: str) -> MillstreamError:
         "MS-SOURCE-007",
         f'source "{source.name}": "{name}" was deleted and made anew since the checkpoint.',
         at=source.at,
-        hint="what was read of the old one is in the checkpoint; a new checkpoint begins with the new one",
+        hint=MADE_ANEW,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 
@@ -31,13 +32,16 @@ MOVES: dict[State, frozenset[State]] = {
 class Life:
     """Where a run is; an illegal move is a bug of ours."""
 
-    def __init__(self) -> None:
+    def __init__(self, when_over: Callable[[], None] = lambda: None) -> None:
         self.state = State.CREATED
+        self._when_over = when_over
 
     def move(self, to: State) -> None:
         if to not in MOVES[self.state]:
             raise AssertionError(f"a run cannot go from {self.state.value} to {to.value}")
         self.state = to
+        if self.over:
+            self._when_over()
 
     def fail(self) -> None:
         """To the end, whatever it was doing."""

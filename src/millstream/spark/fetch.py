@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -33,31 +34,9 @@ class Pin:
         return f"{self.name}-{self.version}.jar"
 
 
-KAFKA_CLIENTS = Pin(
-    "org.apache.kafka", "kafka-clients", "3.9.2", "014b4ef36884478a932641818b080c36a8f8e2e92dc771e800c9d2694f4f83d8"
-)
-KAFKA = (
-    Pin(
-        "org.apache.spark",
-        "spark-sql-kafka-0-10_2.13",
-        "4.2.0",
-        "64539c45e5d39f7ddb747312c239f38f5208d08c1a0ddf7d70beb2fbd9373705",
-    ),
-    Pin(
-        "org.apache.spark",
-        "spark-token-provider-kafka-0-10_2.13",
-        "4.0.0",
-        "f2be3b76f9e6cbe63379d4e4e0dc14f59dbf056ae2ad16ff15ac108004c86767",
-    ),
-    KAFKA_CLIENTS,
-    Pin(
-        "org.apache.commons",
-        "commons-pool2",
-        "2.13.1",
-        "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f",
-    ),
-)
-"""What reading and writing Kafka needs: this set was tried with the Spark that Millstream is built for."""
+def listed(file: Path) -> tuple[Pin, ...]:
+    """The jars that a connector pins."""
+    return tuple(Pin(**pin) for pin in json.loads(file.read_text()))
 
 
 class FetchFailed(Exception):

@@ -8,19 +8,22 @@ end if nobody was told of it. With `MILLSTREAM_VERBOSE=1` it is the terminal aft
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, verbose
 
 
 class Log:
@@ -31,8 +34,8 @@ class Log:
         self._temporary = False
 
     def open(self) -> int | None:
-        """The file, to be written to; None: the terminal."""
-        if os.environ.get("MILLSTREAM_VERBOSE", "") not in ("", "0"):
+        """The file, to be written to; None: the terminal, or wherever spark-submit, which started the JVM, writes."""
+        if verbose() or "PYSPARK_GATEWAY_PORT" in os.environ:
             return None
         named = os.environ.get("MILLSTREAM_LOG")
         if named:
@@ -63,13 +66,38 @@ def launch(settings: dict[str, str]) -> None:
         return
     file = LOG.open()
     try:
-        gateway = launch_gateway(SparkConf().setAll(list(settings.items())), {"stderr": file})
+        gateway = launch_gateway(SparkConf().setAll(list(settings.items())), Undisturbed(stderr=file))
     except (PySparkRuntimeError, OSError) as error:
         raise did_not_start() from error
     finally:
         if file is not None:
             os.close(file)
     SparkContext._ensure_initialized(gateway=gateway)
+
+
+class Undisturbed(dict[str, Any]):
+    """How the JVM's process is made: it ignores SIGTERM, as it ignores Ctrl-C by what pyspark sets here.
+
+    Who ends all processes of a service at once, as systemd does, would take Spark away from under a job that is about
+    to stop cleanly. The JVM ends when this process does.
+    """
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, ignoring_sigterm(value) if name == "preexec_fn" else value)
+
+
+def ignoring_sigterm(before: Callable[[], None]) -> Callable[[], None]:
+    def ignore() -> None:
+        before()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    return ignore
+
+
+def quiet() -> None:
+    """Pyspark writes each error that it hands on to stderr as well, as a line of JSON with the JVM's trace."""
+    if not verbose():
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
 
 def did_not_start() -> MillstreamError:

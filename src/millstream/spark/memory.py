@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from millstream.plan.connectors import Jars
-from millstream.spark import session
+from millstream.spark import jvm, session
 
 QUICK = {
     # A test's queries are short: the second, slow compiler of the JVM never pays off.
@@ -19,10 +21,13 @@ QUICK = {
     "spark.driver.host": "127.0.0.1",
 }
 
+# The thread of a task that runs. What Spark itself counts comes late, or is of tasks that never began.
+BUSY = "Executor task launch worker for task"
+EMPTY_EPOCHS = "spark.sql.streaming.noDataMicroBatches.enabled"
 
-def quick(settings: dict[str, str], connectors: tuple[str, ...] = ()) -> SparkSession:
+
+def quick(settings: dict[str, str], jars: tuple[Jars, ...] = ()) -> SparkSession:
     """The session that is there, or one for many small runs, with the jars of some connectors."""
-    jars = tuple(Jars(name) for name in connectors)
     return SparkSession.getActiveSession() or session.make(4, 1, {**QUICK, **settings}, jars)
 
 
@@ -32,9 +37,8 @@ class Memory:
     def __init__(self, test: str, spark: SparkSession) -> None:
         self.spark = spark
         self._test = test
-        jvm: Any = spark._jvm
-        self._given = jvm.millstream.testing.Given
-        self._sinks = jvm.millstream.sink.MemorySink
+        self._given = jvm.named("millstream.testing.Given")
+        self._sinks = jvm.named("millstream.sink.MemorySink")
 
     def give(self, script: str) -> None:
         self._given.put(self._test, script)
@@ -53,13 +57,23 @@ class Memory:
 
 def rest(spark: SparkSession) -> None:
     """Until no task runs any more: those of a query that was stopped write for a while yet."""
-    jvm: Any = spark._jvm
-    tracker: Any = spark.sparkContext._jsc.sc().statusTracker()
-    while any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
-        jvm.java.lang.Thread.sleep(10)
+    threads = jvm.named("java.lang.Thread")
+    while any(str(thread.getName()).startswith(BUSY) for thread in threads.getAllStackTraces().keySet()):
+        threads.sleep(10)
 
 
 def unload_state(spark: SparkSession) -> None:
     """Forgets all state that queries of this process have had: the next one has what is in its checkpoint."""
-    jvm: Any = spark._jvm
-    jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
+    jvm.named("org.apache.spark.sql.execution.streaming.state.StateStore").stop()
+
+
+@contextmanager
+def without_empty_epochs(spark: SparkSession) -> Iterator[None]:
+    """Runs that begin inside end with the last epoch that has rows, and leave what a kill right after its commit does:
+    the epoch that follows because time has moved on is yet to come."""
+    conf: Any = spark._jsparkSession.sparkContext().conf()
+    conf.set(EMPTY_EPOCHS, "false")
+    try:
+        yield
+    finally:
+        conf.set(EMPTY_EPOCHS, "true")

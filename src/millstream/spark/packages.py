@@ -1,71 +1,84 @@
-"""The jars that connectors need: where a job finds them, and what to do where it cannot."""
+"""The kernels' jar and those that connectors need: where a job finds them, and what to do where it cannot."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
 from millstream.errors import MillstreamError
-from millstream.plan.connectors import Jars
-from millstream.spark.fetch import KAFKA, FetchFailed, Pin, pinned
+from millstream.plan.connectors import Jars, JarSet
+from millstream.spark.fetch import FetchFailed, Pin, listed, pinned
 
-OURS = Path(__file__).resolve().parent.parent / "jars"
-
-
-@dataclass(frozen=True)
-class Set:
-    """Pinned jars, Millstream's own beside them, and a class by which one sees that they are installed."""
-
-    pins: tuple[Pin, ...]
-    kernels: str
-    sign: str
+KERNELS = "millstream-kernels.jar"
+JAR = Path(__file__).resolve().parent.parent / "jars" / KERNELS
 
 
-SETS = {"kafka": Set(KAFKA, "millstream-kafka.jar", "millstream.kafka.Topics")}
+def jar() -> str:
+    if not JAR.exists():
+        raise MillstreamError(
+            "MS-SETUP-001",
+            "the Java kernels are missing from this installation.",
+            hint="install millstream again, with a JDK 17 or newer on the machine",
+        )
+    return str(JAR)
+
+
+def class_path(jars: tuple[Jars, ...]) -> str:
+    """What Spark is to start with. What is installed among its own jars is left out: it is not to be fetched."""
+    brought = [wanted for wanted in jars if not installed(wanted)]
+    return ",".join([jar(), *(str(path) for wanted in brought for path in files(wanted))])
+
+
+def pins(wanted: JarSet) -> tuple[Pin, ...]:
+    return listed(Path(wanted.pins))
 
 
 def installed(wanted: Jars) -> bool:
     """Whether somebody has put them, and Millstream's own, among Spark's jars: then there is nothing to bring."""
     folder = Path(_find_spark_home()) / "jars"
-    chosen = SETS[wanted.name]
-    ours = (folder / name for name in (chosen.kernels, "millstream-kernels.jar"))
-    return all(path.exists() for path in ours) and all(any(folder.glob(f"{pin.name}-*.jar")) for pin in chosen.pins)
+    ours = (folder / name for name in own_names(wanted.set))
+    return all(path.exists() for path in ours) and all(
+        any(folder.glob(f"{pin.name}-*.jar")) for pin in pins(wanted.set)
+    )
 
 
 def files(wanted: Jars) -> tuple[Path, ...]:
     """From the folder that the user names, `$MILLSTREAM_JARS`, the cache, or a Maven repository."""
-    chosen = SETS[wanted.name]
     folder = wanted.folder or os.environ.get("MILLSTREAM_JARS")
-    return (*(from_folder(wanted.name, Path(folder)) if folder else fetched(wanted.name)), OURS / chosen.kernels)
+    others = from_folder(wanted.set, Path(folder)) if folder else fetched(wanted.set)
+    return (*others, *([Path(wanted.set.own)] if wanted.set.own else []))
 
 
-def from_folder(name: str, folder: Path) -> tuple[Path, ...]:
-    """All jars of the folder, whatever their versions: who brings them knows."""
+def own_names(wanted: JarSet) -> tuple[str, ...]:
+    """Of the jars that are Millstream's."""
+    return (*([Path(wanted.own).name] if wanted.own else []), KERNELS)
+
+
+def from_folder(wanted: JarSet, folder: Path) -> tuple[Path, ...]:
+    """All jars of the folder, whatever their versions: who brings them knows. Those of our own are here."""
     found = tuple(sorted(folder.expanduser().glob("*.jar")))
-    missing = [pin.name for pin in SETS[name].pins if not any(path.name.startswith(f"{pin.name}-") for path in found)]
+    missing = [pin.name for pin in pins(wanted) if not any(path.name.startswith(f"{pin.name}-") for path in found)]
     if missing:
         raise MillstreamError(
             "MS-SETUP-004",
-            f"the folder {folder} does not hold the jars that {name} needs.",
+            f"the folder {folder} does not hold the jars that {wanted.name} needs.",
             found="missing: " + ", ".join(missing),
-            hint=f"millstream jars {name} --to {folder}, on a machine that can fetch them",
+            hint=f"millstream jars {wanted.name} --to {folder}, on a machine that can fetch them",
         )
-    ours = {one.kernels for one in SETS.values()}
-    return tuple(path for path in found if path.name not in ours and path.name != "millstream-kernels.jar")
+    return tuple(path for path in found if path.name not in own_names(wanted))
 
 
-def fetched(name: str) -> tuple[Path, ...]:
+def fetched(wanted: JarSet) -> tuple[Path, ...]:
     try:
-        return pinned(SETS[name].pins)
+        return pinned(pins(wanted))
     except FetchFailed as error:
         raise MillstreamError(
             "MS-SETUP-005",
-            f"the jars that {name} needs could not be fetched.",
+            f"the jars that {wanted.name} needs could not be fetched.",
             found=str(error),
-            hint=f"where a Maven repository is within reach, run `millstream jars {name} --to FOLDER`; then say "
+            hint=f"where a Maven repository is within reach, run `millstream jars {wanted.name} --to FOLDER`; then say "
             'jars="FOLDER" on the source and the sink, or set MILLSTREAM_JARS=FOLDER. '
             "A repository of your own: MILLSTREAM_IVY_SETTINGS names an Ivy settings file",
         ) from error

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from millstream.errors import MillstreamError
+from millstream.plan.cluster import Cluster, connect, is_local
 from millstream.plan.connectors import Jars
-from millstream.spark import packages
-from millstream.spark.launch import launch, own_interrupts
-
-JAR = Path(__file__).resolve().parent.parent / "jars" / "millstream-kernels.jar"
-
-REQUIRED = {
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # The form of saved state that real time needs: a job may go on in another mode than it began in.
-    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-    # Kernels hand rows over whole. This rule would renumber the fields of their structs, and read the wrong ones.
-    "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
-    # Below inline(…) this rule adds columns to the rows that a kernel then reads by position.
-    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
-}
-"""What every query of ours runs with, whoever made the session: set on the run's own session."""
+from millstream.spark import files, jvm, loaded, where
+from millstream.spark.launch import launch, own_interrupts, quiet
+from millstream.spark.slots import Need, lacking, local, too_few, wait_for
+from millstream.spark.where import MADE, OURS, REQUIRED, use_python
+from millstream.storage import remote
 
 ROWS_ARE_COUNTED = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 
@@ -38,131 +23,154 @@ CHOSEN = {
 }
 """What our queries run with unless the session says otherwise."""
 
-OWN = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.streaming.metricsEnabled": "false",
-    "spark.log.level": "WARN",
-    "spark.sql.adaptive.enabled": "false",
-    # How long a row waits in a half-filled buffer of the streaming shuffle: Spark's 50 ms are most of a row's way.
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
-    # All on one machine: what goes through a shuffle comes from the same disk, most often from its memory.
-    "spark.shuffle.compress": "false",
-    "spark.shuffle.checksum.enabled": "false",
-    "spark.shuffle.file.buffer": "256k",
-    # A job of several stages has more than Spark's 100 pieces of generated code: each epoch would compile them anew.
-    "spark.sql.codegen.cache.maxEntries": "2000",
-}
-"""For sessions that Millstream makes itself."""
+HERE = Cluster()
+"""No word of where: the session that is there, what spark-submit says, or this machine."""
 
 
-def prepare(given: SparkSession | None, jars: tuple[Jars, ...]) -> None:
+def prepare(given: SparkSession | None, jars: tuple[Jars, ...], on: Cluster = HERE) -> None:
     """Brings what connectors need to Spark's class path: a job asks them about their topics before it has a session."""
+    refuse_connect(given)
+    remote.through(files.bridge)
     if not jars:
         return
     spark = given or SparkSession.getActiveSession()
     if spark is None:
-        launch({"spark.jars": class_path(jars), **OWN, **REQUIRED})
+        launch(where.at_launch(on, jars))
     else:
-        add(spark, jars)
+        loaded.add(spark, jars, is_ours(spark))
 
 
 def use(
-    given: SparkSession | None, needed: int, parallelism: int, all_at_once: bool, jars: tuple[Jars, ...] = ()
+    given: SparkSession | None,
+    need: Need,
+    parallelism: int,
+    jars: tuple[Jars, ...] = (),
+    on: Cluster = HERE,
+    patience: float | None = None,
 ) -> SparkSession:
-    """The session to run in: the user's, the one that is there, or a new one. Settings are the run's own."""
-    spark = given or SparkSession.getActiveSession()
-    if spark is None:
-        spark = make(needed, parallelism, {}, jars)
-    check(spark)
-    if all_at_once:
-        check_launched(spark, jars)
-    if all_at_once and slots(spark) < needed:
-        raise MillstreamError(
-            "MS-RUN-003",
-            f"real time needs {needed} task slots, one for every task of the job, and Spark has {slots(spark)}.",
-            hint=f'make the session with .master("local[{needed}]"), or lower parallelism',
-        )
+    """The session to run in: the user's, the one that is there, or a new one. Settings are the run's own.
+
+    `patience`: for how many seconds a cluster's slots are waited for, if not as long as the cluster's own word says.
+    """
+    refuse_connect(given)
+    spark = found(given, on, need) or made(on, need, parallelism, jars)
+    use_python(spark)
+    loaded.check(spark)
+    loaded.check_launched(spark, tuple(wanted for wanted in jars if need.all_at_once or wanted.set.from_start))
+    if is_ours(spark) and local(spark) and lacking(spark, need):
+        raise others_run(spark, need)
+    wait_for(spark, need, on.slots_within_ms / 1000 if patience is None else patience)
     own = spark.newSession()
     for name, value in {**REQUIRED, "spark.sql.shuffle.partitions": str(parallelism)}.items():
         own.conf.set(name, value)
     for name, value in CHOSEN.items():
-        own.conf.set(name, spark.conf.get(name, value))
-    assert own._jvm is not None
-    own._jvm.millstream.rules.Rules.into(own._jsparkSession)
+        own.conf.set(name, spark.conf.get(name, value) or value)
+    jvm.named("millstream.rules.Rules").into(own._jsparkSession)
     return own
 
 
+def found(given: SparkSession | None, on: Cluster, need: Need) -> SparkSession | None:
+    """The session that is there. One that Millstream made is stopped, for another, if it does not do."""
+    if given is not None:
+        if on.master is not None:
+            raise elsewhere(given, on, "leave out spark= or on=")
+        return given
+    spark = SparkSession.getActiveSession() or ended()
+    if spark is None:
+        return None
+    if not alive(spark) and is_ours(spark):
+        spark.stop()
+        return None
+    fits = where.fits(spark, on)
+    if fits and not (local(spark) and lacking(spark, need)):
+        return spark
+    if replaceable(spark):
+        spark.stop()
+        return None
+    if not fits:
+        raise elsewhere(spark, on, "stop that session first: spark.stop()")
+    return spark
+
+
+def ended() -> SparkSession | None:
+    """A session whose Spark has ended by itself: it is active no longer, and yet in the way of a new one."""
+    last = SparkSession._instantiatedSession
+    return last if last is not None and last.sparkContext._jsc is not None and not alive(last) else None
+
+
+def elsewhere(spark: SparkSession, on: Cluster, hint: str) -> MillstreamError:
+    there = spark.sparkContext.master
+    return MillstreamError(
+        "MS-CLUSTER-002",
+        f"the job is to run on {on.master or there}, and the session that is there, on {there}, was made otherwise.",
+        hint=hint,
+    )
+
+
+def alive(spark: SparkSession) -> bool:
+    """Whether Spark has not ended under the session, as it does when its cluster gives it up."""
+    return not spark.sparkContext._jsc.sc().isStopped()
+
+
+def is_ours(spark: SparkSession) -> bool:
+    return spark.sparkContext.getConf().get(MADE) is not None
+
+
+def replaceable(spark: SparkSession) -> bool:
+    """Whether it is Millstream's to make again, and nothing runs in it."""
+    return is_ours(spark) and not running(spark)
+
+
+def running(spark: SparkSession) -> bool:
+    """Whether a query or a job runs in this or any other session of the same Spark."""
+    queries = spark._jsparkSession.sharedState().activeStreamingQueries()
+    return not queries.isEmpty() or bool(spark.sparkContext.statusTracker().getActiveJobsIds())
+
+
+def others_run(spark: SparkSession, need: Need) -> MillstreamError:
+    hint = "Spark is started again with enough of them when no other job runs in it: stop the others first"
+    error = too_few(spark, need, 0)
+    return MillstreamError(error.code, error.message, hint=hint)
+
+
 def make(slots: int, parallelism: int, extra: dict[str, str], jars: tuple[Jars, ...] = ()) -> SparkSession:
-    """A local session with a task slot for everything that must run at once."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    own = {"spark.master": f"local[{slots}]", "spark.app.name": "millstream", "spark.jars": class_path(jars)}
-    settings = {**own, "spark.sql.shuffle.partitions": str(parallelism), **OWN, **REQUIRED, **extra}
-    launch(settings)
-    with own_interrupts():
-        return SparkSession.builder.config(map=settings).getOrCreate()
+    """A session on this machine with a task slot for everything that must run at once."""
+    launch(where.at_launch(HERE, jars, extra))
+    return build({**where.settings(f"local[{slots}]", HERE, parallelism, jars), **extra})
 
 
-def jar() -> str:
-    if not JAR.exists():
-        raise MillstreamError(
-            "MS-SETUP-001",
-            "the Java kernels are missing from this installation.",
-            hint="install millstream again, with a JDK 17 or newer on the machine",
-        )
-    return str(JAR)
-
-
-def class_path(jars: tuple[Jars, ...]) -> str:
-    """What Spark is to start with. What is installed among its own jars is left out: it is not to be fetched."""
-    brought = [wanted for wanted in jars if not packages.installed(wanted)]
-    return ",".join([jar(), *(str(path) for wanted in brought for path in packages.files(wanted))])
-
-
-def add(spark: SparkSession, jars: tuple[Jars, ...]) -> None:
-    """To a session that runs already; what its maker installed is left as it is."""
-    for wanted in jars:
-        if not has(spark, packages.SETS[wanted.name].sign, loader(spark)):
-            for path in packages.files(wanted):
-                spark._jsparkSession.sessionState().resourceLoader().addJar(str(path))
-
-
-def check_launched(spark: SparkSession, jars: tuple[Jars, ...]) -> None:
-    """In real time Spark's own threads read what a source reports, and they know the jars of its start alone."""
-    for wanted in jars:
-        if not has(spark, packages.SETS[wanted.name].sign, loader(spark).getParent()):
-            raise MillstreamError(
-                "MS-SETUP-006",
-                f"real time needs the jars of {wanted.name} when Spark starts, and it runs without them.",
-                hint=f'make the session with .config("spark.jars", "{class_path(jars)}")',
-            )
-
-
-def loader(spark: SparkSession) -> Any:
-    """Of the jars that were added to the session; its parent is of those that Spark was started with."""
-    return spark._jsparkSession.sharedState().jarClassLoader()
-
-
-def has(spark: SparkSession, name: str, loader: Any) -> bool:
-    jvm = spark._jvm
-    assert jvm is not None
+def made(on: Cluster, need: Need, parallelism: int, jars: tuple[Jars, ...]) -> SparkSession:
+    """On the master that was chosen, or that spark-submit names, or else on this machine."""
+    launch(where.at_launch(on, jars))
+    master = on.master or where.submitted() or f"local[{need.slots}]"
+    settings = {**where.settings(master, on, parallelism, jars), **OURS}
     try:
-        jvm.java.lang.Class.forName(name, False, loader)
-    except Exception:
-        return False
-    return True
-
-
-def check(spark: SparkSession) -> None:
-    """A session that the user made must have the kernels on its class path."""
-    if not has(spark, "millstream.stage.Stage", loader(spark)):
+        return build(settings)
+    except Exception as error:
+        if is_local(master):
+            raise
         raise MillstreamError(
-            "MS-SETUP-002",
-            "the Spark session does not have Millstream's kernels on its class path.",
-            hint=f'make it with .config("spark.jars", "{jar()}")',
-        )
+            "MS-CLUSTER-008",
+            f"the Spark master {master} took no job from here.",
+            found=str(error).strip().splitlines()[0][:300] if str(error).strip() else None,
+            hint="is it running, of Spark 4.3, and can its machines reach this one? spark.driver.host names it to them",
+        ) from error
 
 
-def slots(spark: SparkSession) -> int:
-    return int(spark.sparkContext.defaultParallelism)
+def build(settings: dict[str, str]) -> SparkSession:
+    quiet()
+    where.set_python()
+    where.add_jars(settings)
+    with own_interrupts():
+        spark = SparkSession.builder.config(map={**settings}).getOrCreate()
+    use_python(spark)
+    return spark
+
+
+def refuse_connect(given: Any) -> None:
+    """Neither a session of Spark Connect, nor an environment in which pyspark would make one."""
+    if given is not None and type(given).__module__.startswith("pyspark.sql.connect"):
+        raise connect("the session")
+    named = where.remote()
+    if given is None and named is not None:
+        raise connect(named)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from pathlib import Path
 
 from millstream.journal.record import Record
 from millstream.journal.segments import Partition, SegmentFile, Tail, chain
 from millstream.journal.topics import JournalPath, open_topic
+from millstream.storage import CheckpointFolder
 
 Ends = dict[int, int]
 """Partition -> the offset after the last record that was read."""
@@ -40,22 +40,40 @@ def records(where: Partition, name: str, base: int) -> list[Record]:
 
 def committed(checkpoint: JournalPath) -> dict[int, list[Ends]]:
     """For each committed epoch, where each source's input ended, in the order of the plan's sources."""
-    folder = Path(checkpoint) / "spark"
-    names = (file.name for file in (folder / "commits").glob("*"))
-    epochs = sorted(int(name) for name in names if name.isdigit())
-    return {epoch: ends(folder / "offsets" / str(epoch)) for epoch in epochs}
+    folder = CheckpointFolder.at(str(checkpoint))
+    return {epoch: ends(log(folder, epoch)) for epoch in folder.committed()}
 
 
-def ends(log: Path) -> list[Ends]:
+def last_read(checkpoint: JournalPath) -> int | None:
+    """The last committed epoch that read something; those after it only followed time. None: there is none."""
+    epochs = committed(checkpoint)
+    return min((epoch for epoch, ends in epochs.items() if ends == epochs[max(epochs)]), default=None)
+
+
+def log(folder: CheckpointFolder, epoch: int) -> list[str]:
     """Spark's offset log of an epoch: a version, settings, then a line per source."""
-    _, _, *lines = log.read_text().splitlines()
+    text = folder.files.read(folder.offsets_of(epoch))
+    assert text is not None
+    return text.splitlines()
+
+
+def ends(log: list[str]) -> list[Ends]:
+    _, _, *lines = log
     return [{int(partition): end for partition, end in offsets(line).items()} for line in lines]
 
 
 def watermark(checkpoint: JournalPath, epoch: int) -> int:
     """How far time had come in an epoch, in milliseconds: it stands with the settings."""
-    log = Path(checkpoint) / "spark" / "offsets" / str(epoch)
-    return int(json.loads(log.read_text().splitlines()[1])["batchWatermarkMs"])
+    settings = log(CheckpointFolder.at(str(checkpoint)), epoch)[1]
+    return int(json.loads(settings)["batchWatermarkMs"])
+
+
+def next_watermark(checkpoint: JournalPath, epoch: int) -> int:
+    """How far time had come when an epoch was committed. What follows runs with it."""
+    folder = CheckpointFolder.at(str(checkpoint))
+    text = folder.files.read(folder.commit_of(epoch))
+    assert text is not None
+    return int(json.loads(text.splitlines()[1])["nextBatchWatermarkMs"])
 
 
 def offsets(line: str) -> dict[str, int]:

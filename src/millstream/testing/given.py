@@ -48,14 +48,15 @@ class Watermark:
 
 
 Item = Mapping[str, Any] | Delete | Record | Watermark
-Inputs = Mapping[str, Sequence[Item] | Sequence[Sequence[Item]]]
+Inputs = Mapping[str, Sequence[Item | Sequence[Item]]]
+"""Of each source a list of items, which is one epoch, or a list of such lists."""
 Entry = tuple[str | None, str | None, int]
 """Key and value in base 64, and a time in microseconds."""
 Arrived = tuple[str | None, str | None, int | None]
 """The same, where the time may be that of its epoch."""
 
 
-def cut(name: str, items: Sequence[Item] | Sequence[Sequence[Item]]) -> list[list[Item]]:
+def cut(name: str, items: Sequence[Item | Sequence[Item]]) -> list[list[Item]]:
     """A flat list is one epoch."""
     nested = [isinstance(item, list | tuple) for item in items]
     if any(nested) and not all(nested):

@@ -48,7 +48,8 @@ def run(
     """Runs a job with these rows and gives what it wrote, by sink and epoch.
 
     `inputs`: for each source by its name, a list of rows, or a list of such lists, one per epoch. `clock`: what
-    `current_timestamp()` says, all the time or in each epoch. `mode=ms.batch()`: all at once, as plain SQL.
+    `current_timestamp()` says, all the time or in each epoch. `mode=ms.batch()`: all at once, as plain SQL, at the
+    clock's last time.
     `restart_between`: the job is stopped after each epoch, and goes on from its checkpoint.
     """
     if isinstance(mode, RealTime):
@@ -95,8 +96,9 @@ class Runner:
 
 def shared() -> SparkSession:
     from millstream.spark.memory import quick
+    from millstream.spark.where import OURS
 
-    return quick({})
+    return quick(OURS)
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ class Test:
     epochs: int
     steps: int
     script: str
-    clocked: bool
+    clock_ms: int | None
+    """What the clock says in the last epoch; None: the test has none."""
 
     @classmethod
     def of(cls, job: Job, inputs: Inputs, clock: Clock | None) -> Test:
@@ -125,7 +128,7 @@ class Test:
         name = f"{job.name}-{secrets.token_hex(4)}"
         plan = plan_job(swapped(job._sinks, name, marked(given, clock is not None)))
         text = script([time for time in times for _ in range(steps)], records(given, steps, times))
-        return cls(name, job, plan, epochs, steps, text, clock is not None)
+        return cls(name, job, plan, epochs, steps, text, times[-1])
 
     @contextmanager
     def memory(self, spark: SparkSession) -> Iterator[Memory]:
@@ -143,7 +146,7 @@ class Test:
     def by_epochs(self, memory: Memory, parallelism: int, restart: bool) -> Result:
         from millstream.runtime.run import Run, Setting
 
-        mode = MicroBatch(0, True, self.name if self.clocked else None)
+        mode = MicroBatch(0, True, None if self.clock_ms is None else self.name)
         late: Counter[str] = Counter()
         skipped: Counter[str] = Counter()
         with TemporaryDirectory(prefix="millstream-test-", ignore_cleanup_errors=True) as folder:
@@ -159,7 +162,8 @@ class Test:
     def in_one(self, memory: Memory, parallelism: int) -> Result:
         from millstream.runtime.run import Run, Setting
 
-        Run.begin(self.job.name, self.plan, Setting(Batch(), "", parallelism, memory.spark), no_restart()).wait()
+        setting = Setting(Batch(self.clock_ms), "", parallelism, memory.spark)
+        Run.begin(self.job.name, self.plan, setting, no_restart()).wait()
         return self.result(memory, 1, Counter(), Counter())
 
     def result(self, memory: Memory, epochs: int, late: Counter[str], skipped: Counter[str]) -> Result:

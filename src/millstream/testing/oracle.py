@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, partial, reduce
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -25,9 +25,10 @@ from millstream.plan.connectors import WriteMode
 from millstream.plan.modes import MicroBatch, RealTime, available_now, real_time
 from millstream.plan.nodes import Changes, Sink, Source
 from millstream.spark.lower.job import lower_batch
+from millstream.spark.memory import without_empty_epochs
 from millstream.testing.cases import Change
 from millstream.testing.changelog import Appends, Changelog, Rows, Upserts, difference, text
-from millstream.testing.epochs import Ends, committed, published, watermark
+from millstream.testing.epochs import Ends, committed, next_watermark, published, watermark
 from millstream.testing.feed import feed
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ Limits = Mapping[str, int | None]
 """By topic, how many rows an epoch may take."""
 FRAMES = 24
 """So many results of sinks are asked of Spark at once."""
+EPOCH = "500 ms"
+"""In real time. A case has little input: longer epochs would only be waited for."""
 OPTIMISED = -1
 """Stands for an epoch: the last one, by the optimised plan."""
 
@@ -84,7 +87,8 @@ class Case:
 
     `epochs`: in about so many the input is cut, at random. `runs`: the job is stopped and started again from its
     checkpoint, with a part of the input each time. `first`: topics that are read to their end, in a run of their own,
-    before the others have anything: for jobs whose results depend on what was known when.
+    before the others have anything: for jobs whose results depend on what was known when. `killed`: a job with a time
+    is killed right after the commit of the last epoch that had rows, and started again.
     """
 
     build: Build
@@ -93,6 +97,7 @@ class Case:
     epochs: int = 5
     runs: int = 1
     first: Sequence[str] = ()
+    killed: bool = False
 
 
 @dataclass
@@ -116,6 +121,15 @@ class Trial:
     def checkpoint(self) -> Path:
         return self.folder / "checkpoint"
 
+    @cached_property
+    def topics(self) -> list[str]:
+        """Those that the job reads, in the order of its plan's sources."""
+        return [source.options.label for source in self.job().plan().sources]
+
+    @property
+    def runs(self) -> int:
+        return self.case.runs + bool(self.case.first)
+
     def job(self, limits: Limits | None = None) -> Job:
         job = self.case.build(Topics(self.journal, limits or dict.fromkeys(self.case.inputs)))
         job.checkpoint = str(self.checkpoint)
@@ -124,7 +138,7 @@ class Trial:
     def feed(self) -> Iterator[dict[str, int | None]]:
         """Appends a part of the input for each run, and says how many rows an epoch of it may take."""
         cuts = {topic: self.cut(topic, len(changes)) for topic, changes in self.case.inputs.items()}
-        for run in range(self.case.runs + bool(self.case.first)):
+        for run in range(self.runs):
             limits: dict[str, int | None] = {}
             for topic, changes in self.case.inputs.items():
                 part = changes[cuts[topic][run] : cuts[topic][run + 1]]
@@ -136,7 +150,8 @@ class Trial:
     def cut(self, topic: str, count: int) -> list[int]:
         if topic in self.case.first:
             return [0] + [count] * (self.case.runs + 1)
-        inner = [self.random.randint(0, count) for _ in range(self.case.runs - 1)]
+        # Tables grow and then shrink (cases.py): in between, all that is asked of them has rows.
+        inner = [self.random.randint(count // 4, count * 3 // 4) for _ in range(self.case.runs - 1)]
         return [0] * bool(self.case.first) + [0, *sorted(inner), count]
 
 
@@ -151,20 +166,53 @@ class Report:
 def check(case: Case, folder: Path, spark: SparkSession) -> Report:
     """Runs a case in micro-batches and compares after every epoch."""
     trial = Trial(case, folder)
-    for limits in trial.feed():
-        trial.job(limits).run(available_now(), spark=spark)
+    for number, limits in enumerate(trial.feed(), 1):
+        last = number == trial.runs
+        catch_up(trial, limits, spark, killed=case.killed and last and trial.job().plan().timed)
         refuse_unread(trial)
     return compare(trial, trial.job(), committed(trial.checkpoint), spark)
 
 
+def catch_up(trial: Trial, limits: Limits, spark: SparkSession, *, killed: bool) -> Counter[str]:
+    """Works off what there is, in micro-batches; how many rows were late for each step. `killed`: right after the
+    commit of the last epoch that had rows, and started again."""
+    late: Counter[str] = Counter()
+    if killed:
+        with without_empty_epochs(spark):
+            late.update(late_rows(trial, limits, spark))
+    last = max(committed(trial.checkpoint), default=-1)
+    late.update(late_rows(trial, limits, spark))
+    if killed:
+        refuse_unended(trial, last)
+    return late
+
+
+def late_rows(trial: Trial, limits: Limits, spark: SparkSession) -> dict[str, int]:
+    """One run, to its end; how many rows were late for each step."""
+    run = trial.job(limits).start(available_now(), spark=spark)
+    run.wait()
+    return run.late()
+
+
+def refuse_unended(trial: Trial, last: int) -> None:
+    """After a kill behind this epoch: one more must have run if its rows moved time on, otherwise none."""
+    plan = trial.job().plan()
+    until = next_watermark(trial.checkpoint, last)
+    moved = bool(plan.stages) and until > watermark(trial.checkpoint, last)
+    more = [epoch for epoch in committed(trial.checkpoint) if epoch > last]
+    assert plan.clocked or len(more) == moved, f"after epoch {last}: {more}, where time has moved on: {moved}"
+    assert not moved or watermark(trial.checkpoint, more[-1]) == until, f"time stands still after epoch {last}"
+
+
 def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: float = 120) -> Report:
-    """Runs a case in real time until all input is committed, and compares once."""
+    """Runs a case in real time until all input is committed, and compares once. That the optimised plan says the same
+    in batch is for `check` to see: it has nothing to do with the mode."""
     trial = Trial(case, folder)
     for _ in trial.feed():
-        run = trial.job().start(real_time("2 seconds"), spark=spark)
+        run = trial.job().start(real_time(EPOCH), spark=spark)
         work_off(run, lambda: caught_up(trial), seconds)
         refuse_unread(trial)
-    return compare_last(trial, spark)
+    return compare_last(trial, spark, optimised=False)
 
 
 def check_closing(
@@ -174,19 +222,32 @@ def check_closing(
     spark: SparkSession,
     *,
     late: Set[int] = frozenset({0}),
+    killed: bool = False,
 ) -> Report:
     """Runs a trial whose last rows move time beyond everything, a part of the input after the other, and compares
-    once. `late`: so many rows may be late for a step."""
+    once. `late`: so many rows may be late for a step. `killed`: after every part but the first, when its last rows are
+    committed, and started again."""
     found: Counter[str] = Counter()
-    endless = isinstance(mode, RealTime)
-    for limits in fed:
-        run = trial.job(None if endless else limits).start(mode, spark=spark)
-        work_off(run, lambda: endless and caught_up(trial) and settled(trial))
-        found.update(run.late())
+    for number, limits in enumerate(fed):
+        if isinstance(mode, RealTime):
+            found.update(settle(trial, mode, spark, killed=killed and number > 0))
+        else:
+            found.update(catch_up(trial, limits, spark, killed=killed and number > 0))
         refuse_unread(trial)
     report = compare_last(trial, spark)
     assert set(found.values()) <= late, f"rows are late: {dict(found)}"
     return report
+
+
+def settle(trial: Trial, mode: RealTime, spark: SparkSession, *, killed: bool) -> Counter[str]:
+    """Works off what there is, in real time, until time has gone on behind it; how many rows were late for each
+    step. `killed`: when the last rows are committed, and started again."""
+    late: Counter[str] = Counter()
+    for done in (*[caught_up] * killed, lambda trial: caught_up(trial) and settled(trial)):
+        run = trial.job().start(mode, spark=spark)
+        work_off(run, partial(done, trial))
+        late.update(run.late())
+    return late
 
 
 def work_off(run: Run, done: Callable[[], bool], seconds: float = 120) -> None:
@@ -202,8 +263,7 @@ def work_off(run: Run, done: Callable[[], bool], seconds: float = 120) -> None:
 def caught_up(trial: Trial) -> bool:
     """Whether the last committed epoch ends where the input ends."""
     epochs = committed(trial.checkpoint)
-    topics = [source.options.label for source in trial.job().plan().sources]
-    return bool(epochs) and epochs[max(epochs)] == [whole(trial, topic) for topic in topics]
+    return bool(epochs) and epochs[max(epochs)] == [whole(trial, topic) for topic in trial.topics]
 
 
 def settled(trial: Trial) -> bool:
@@ -223,18 +283,21 @@ def refuse_unread(trial: Trial) -> None:
         raise AssertionError(f"the job did not read all of its input; seed {trial.case.seed}, last epoch {last}")
 
 
-def compare_last(trial: Trial, spark: SparkSession) -> Report:
+def compare_last(trial: Trial, spark: SparkSession, optimised: bool = True) -> Report:
     """After the last epoch alone."""
     epochs = committed(trial.checkpoint)
-    return compare(trial, trial.job(), {max(epochs): epochs[max(epochs)]}, spark)
+    return compare(trial, trial.job(), {max(epochs): epochs[max(epochs)]}, spark, optimised)
 
 
-def compare(trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> Report:
-    """Every epoch, every sink: what is there, against what batch SQL says."""
+def compare(
+    trial: Trial, job: Job, epochs: dict[int, list[Ends]], spark: SparkSession, optimised: bool = True
+) -> Report:
+    """Every epoch, every sink: what is there, against what batch SQL says. `optimised`: of the optimised plan, too."""
     records = {sink.name: published(trial.journal, sink.options.label) for sink in job._sinks}
     found = {sink.name: written(sink, records[sink.name], max(epochs)) for sink in job._sinks}
-    expected = results(job, epochs, spark)
-    refuse_other_batch(trial, job, expected[max(epochs)], expected[OPTIMISED])
+    expected = results(job, epochs, spark, optimised)
+    if optimised:
+        refuse_other_batch(trial, job, expected[max(epochs)], expected[OPTIMISED])
     for epoch in epochs:
         for sink in job._sinks:
             lines = difference(expected[epoch][sink.name], found[sink.name][epoch])
@@ -271,16 +334,18 @@ def written(sink: Sink, records: Mapping[int, list[Record]], last: int) -> dict[
     return found
 
 
-def results(job: Job, epochs: dict[int, list[Ends]], spark: SparkSession) -> dict[int, dict[str, Rows]]:
-    """What batch SQL says of every sink after every epoch, many epochs in one Spark job; and what it says of the
-    optimised plan after the last."""
+def results(
+    job: Job, epochs: dict[int, list[Ends]], spark: SparkSession, optimised: bool
+) -> dict[int, dict[str, Rows]]:
+    """What batch SQL says of every sink after every epoch, many epochs in one Spark job; and, if asked, what it says of
+    the optimised plan after the last."""
     own = spark.newSession()
     for name, setting in JUDGE.items():
         own.conf.set(name, setting)
     # The user's own plan, not the optimised one: the rules are judged, too.
-    optimised = job.plan()
-    listed = [(epoch, epoch, replace(optimised, sinks=job._sinks)) for epoch in epochs]
-    listed.append((OPTIMISED, max(epochs), optimised))
+    plan = job.plan()
+    listed = [(epoch, epoch, replace(plan, sinks=job._sinks)) for epoch in epochs]
+    listed += [(OPTIMISED, max(epochs), plan)] if optimised else []
     found: dict[int, dict[str, Rows]] = {label: {sink.name: Counter() for sink in job._sinks} for label, _, _ in listed}
     at_once = max(1, FRAMES // len(job._sinks))
     for start in range(0, len(listed), at_once):

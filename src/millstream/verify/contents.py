@@ -11,7 +11,7 @@ from pathlib import Path
 
 from millstream.connectors.files import FileSink
 from millstream.journal.reader import read
-from millstream.plan.connectors import StagedSink
+from millstream.plan.connectors import CarriedSink
 from millstream.plan.nodes import Changes, Sink
 from millstream.testing.changelog import Rows, text
 from millstream.verify.sandbox import Movable
@@ -34,7 +34,7 @@ def held(sink: Sink, place: Path) -> Held:
     if isinstance(options, FileSink):
         files = Counter(in_files(options, place / sink.name))
         return Held(files, summed(files) if sink.mode == "changelog" else files)
-    if isinstance(options, StagedSink):
+    if isinstance(options, CarriedSink):
         rows = Counter(text(json.loads(row)) for row in in_database(place / f"{sink.name}.db").elements())
         return Held(rows, rows)
     return in_topic(sink, place)

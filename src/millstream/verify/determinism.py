@@ -7,16 +7,14 @@ from dataclasses import fields, is_dataclass
 from types import CodeType
 
 from millstream.errors import MillstreamError
-from millstream.plan.expressions import CHANCE, Expr
+from millstream.plan.changing import changing
+from millstream.plan.expressions import Expr
 from millstream.plan.node import Node, Stateful, walk
 from millstream.plan.nodes import Changes, Sink
 from millstream.plan.operators import Aggregate, LateRows
 from millstream.plan.python import Call, Code, Process
 from millstream.plan.two_sides import Enrich, Join
 
-MOVING = CHANCE | {"now", "curdate", "current_timestamp", "current_date", "current_time", "localtimestamp"}
-MOVING |= {"monotonically_increasing_id", "spark_partition_id", "input_file_name"}
-"""Functions of SQL that give something else each time."""
 PYTHON = {"random", "randint", "choice", "shuffle", "uuid1", "uuid4", "urandom", "secrets", "token_hex"}
 PYTHON |= {"time", "time_ns", "monotonic", "now", "utcnow", "today"}
 """Names of Python that give something else each time."""
@@ -26,7 +24,9 @@ def moving_steps(sinks: tuple[Sink, ...]) -> Iterator[tuple[Node, str]]:
     """Each with what makes it so."""
     for node in walk(sinks):
         for expr in expressions(tuple(getattr(node, part.name) for part in fields(node))):
-            yield from ((node, f"{name}()") for name in sorted(expr.calls & MOVING))
+            found = changing(expr.tree)
+            if found is not None:
+                yield node, found
         for code in codes(node):
             moving = sorted(names(code) & PYTHON)
             if moving:

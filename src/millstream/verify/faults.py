@@ -57,9 +57,12 @@ Chain = tuple[Fault, ...]
 
 
 class Choice:
-    """Chooses faults among the visits of a run without any: place after place, so that none is left out for long."""
+    """Chooses faults among the visits of a run without any: place after place, so that none is left out for long.
 
-    def __init__(self, visits: Sequence[Visit], seed: int) -> None:
+    `telling`: the visit to begin with, if it is among them.
+    """
+
+    def __init__(self, visits: Sequence[Visit], seed: int, telling: Visit | None = None) -> None:
         self._random = Random(seed)
         self._order = {visit: position for position, visit in enumerate(visits)}
         self._by_place: dict[Place, list[Visit]] = defaultdict(list)
@@ -68,6 +71,7 @@ class Choice:
         for found in self._by_place.values():
             found.sort(key=lambda visit: visit.moment)
         self._turns, self._second_turns = self._rounds(), self._rounds()
+        self._telling = telling if telling in self._order else None
 
     @property
     def places(self) -> list[Place]:
@@ -80,6 +84,9 @@ class Choice:
 
     def first(self) -> Fault:
         """In a run from the beginning."""
+        if self._telling is not None:
+            fault, self._telling = Fault(self._telling), None
+            return fault
         return self._fault(self._by_place[next(self._turns)])
 
     def after(self, fault: Fault) -> Fault | None:

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,5 +60,9 @@ def copy(folder: Path, to: Path) -> None:
 
 
 def restore(image: Path, folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    """What still writes into the folder by an open file writes into the one that is thrown away."""
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(dir=folder.parent))
+        folder.rename(old / folder.name)
+        shutil.rmtree(old, ignore_errors=True)
     copy(image, folder)

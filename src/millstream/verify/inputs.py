@@ -26,7 +26,8 @@ from millstream.verify.sandbox import PARTITIONS, refuse_strange_parts
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = timedelta(seconds=15)
 PAUSE, EVERY = timedelta(hours=1), 40
-"""Now and then nothing happens for so long, so that windows and sessions end."""
+"""Now and then nothing happens for so long, so that windows and sessions end; so it is before the last row, which
+leaves them to an epoch that reads nothing."""
 BROKEN = 0.02
 """So many of the records cannot be read, where the job says what becomes of those."""
 
@@ -147,7 +148,8 @@ def timed(source: Source, changes: list[Change], random: Random) -> list[Change]
     given: dict[str, list[str]] = {}
     out: list[Change] = []
     for number, change in enumerate(changes):
-        when = BEGIN + STEP * number + PAUSE * (number // EVERY) - timedelta(seconds=random.uniform(0, jitter))
+        pauses = number // EVERY + (number == len(changes) - 1)
+        when = BEGIN + STEP * number + PAUSE * pauses - timedelta(seconds=random.uniform(0, jitter))
         text = when.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         match change:
             case Fact(row):

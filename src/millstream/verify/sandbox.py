@@ -16,7 +16,7 @@ from millstream.connectors.files import FileSink
 from millstream.connectors.journal import JournalSink, JournalSource
 from millstream.errors import MillstreamError
 from millstream.journal.topics import create
-from millstream.plan.connectors import Format, SinkOptions, StagedSink, record_columns
+from millstream.plan.connectors import CarriedSink, Format, SinkOptions, record_columns
 from millstream.plan.node import Node
 from millstream.plan.nodes import Sink, Source
 from millstream.planner.dataflow import Dataflow, rewrite
@@ -98,12 +98,13 @@ def moved(sink: Sink, place: Path) -> SinkOptions:
         return replace(options, path=str(place / sink.name))
     if isinstance(options, Movable):
         return options.moved(place / sink.name)
-    if isinstance(options, StagedSink):
+    if isinstance(options, CarriedSink):
         return StandIn(str(place / f"{sink.name}.db"), sink.name, options.modes, options.key)
     if not (place / sink.name).exists():
         create(place, sink.name, PARTITIONS)
     form: Format = "raw" if options.format == "raw" else "json"
-    return JournalSink(sink.name, str(place), form, sink.mode == "changelog", options.key)
+    changelog = sink.mode == "changelog"
+    return JournalSink(topic=sink.name, path=str(place), format=form, changelog=changelog, key=options.key)
 
 
 def told(sink: Sink) -> str:
@@ -111,4 +112,4 @@ def told(sink: Sink) -> str:
     options = sink.options
     if isinstance(options, FileSink | JournalSink | Movable):
         return "in a folder of its own"
-    return "a table of SQLite stands in for it" if isinstance(options, StagedSink) else "a topic stands in for it"
+    return "a table of SQLite stands in for it" if isinstance(options, CarriedSink) else "a topic stands in for it"

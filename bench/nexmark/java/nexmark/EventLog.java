@@ -16,7 +16,9 @@ public final class EventLog implements Closeable {
   private final LongBuffer starts;
 
   public EventLog(String folder) throws IOException {
-    starts = ByteBuffer.wrap(Files.readAllBytes(Path.of(folder, "events.idx"))).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer();
+    starts = ByteBuffer.wrap(Files.readAllBytes(Path.of(folder, "events.idx")))
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .asLongBuffer();
     data = FileChannel.open(Path.of(folder, "events.dat"));
   }
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.connectors.delta.package import deltalake, told
+from millstream.connectors.delta.errors import deltalake, told
 from millstream.connectors.delta.types import Types, fits, row_types
 from millstream.plan.connectors import Carried, RowShape
 

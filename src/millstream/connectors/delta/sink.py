@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.connectors.delta.carrier import DeltaCarrier
-from millstream.connectors.delta.package import deltalake
-from millstream.plan.connectors import Format, RowShape, WriteMode
+from millstream.connectors.delta.errors import ERRORS, deltalake
+from millstream.plan.connectors import Errors, Format, RowShape, WriteMode
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class DeltaSink:
     @property
     def format(self) -> Format:
         return "json"
+
+    @property
+    def errors(self) -> Errors:
+        return ERRORS
 
     def check(self) -> None:
         """The table is made when the first epoch is written."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.connectors.delta.package import deltalake
+from millstream.connectors.delta.errors import deltalake
 from millstream.errors import MillstreamError
 
 Read = Callable[[Any], Any]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.connectors.kafka.cluster import Secret, wrong
+from millstream.connectors.kafka.cluster import Secret
+from millstream.connectors.kafka.errors import CHECKS
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Avro:
 def registry(url: str, *, user: str | None = None, password: Secret | None = None) -> Registry:
     """A schema registry: `kafka.registry("http://host:8081")`."""
     if (user is None) != (password is None):
-        raise wrong("a registry wants user and password, or neither.", 'password=kafka.secret(env="PASSWORD")')
+        raise CHECKS.wrong("a registry wants user and password, or neither.", 'password=kafka.secret(env="PASSWORD")')
     if password is not None and not isinstance(password, Secret):
-        raise wrong("a password is not written into a job.", 'password=kafka.secret(env="PASSWORD")')
+        raise CHECKS.wrong("a password is not written into a job.", 'password=kafka.secret(env="PASSWORD")')
     return Registry(url, user, password)

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from millstream.errors import MillstreamError, did_you_mean
+from millstream.connectors.kafka.errors import CHECKS
+from millstream.errors import MillstreamError
 from millstream.plan.errors import here
 
 LOGINS = {
@@ -120,7 +121,9 @@ def quoted(text: str) -> str:
 def secret(*, env: str | None = None, file: str | None = None) -> Secret:
     """A secret from an environment variable or a file: `kafka.secret(env="KAFKA_PASSWORD")`."""
     if (env is None) == (file is None):
-        raise wrong("a secret comes from an environment variable or from a file.", 'secret(env="KAFKA_PASSWORD")')
+        raise CHECKS.wrong(
+            "a secret comes from an environment variable or from a file.", 'secret(env="KAFKA_PASSWORD")'
+        )
     return Secret(env, file)
 
 
@@ -132,16 +135,9 @@ def tls(*, ca: str | None = None, keystore: str | None = None, key_password: Sec
 
 def sasl(mechanism: str, *, user: str, password: Secret) -> Sasl:
     """With user and password: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512."""
-    if mechanism not in LOGINS:
-        raise MillstreamError(
-            "MS-KAFKA-001",
-            f"there is no SASL mechanism {mechanism!r} here.",
-            at=here(),
-            found="one of: " + ", ".join(LOGINS),
-            hint=did_you_mean(mechanism, LOGINS) or 'others by cluster(settings={"sasl.mechanism": …})',
-        )
+    CHECKS.one_of("mechanism", mechanism, tuple(LOGINS), 'others by cluster(settings={"sasl.mechanism": …})')
     if not isinstance(password, Secret):
-        raise wrong("a password is not written into a job.", 'password=kafka.secret(env="KAFKA_PASSWORD")')
+        raise CHECKS.wrong("a password is not written into a job.", 'password=kafka.secret(env="KAFKA_PASSWORD")')
     return Sasl(mechanism, user, password)
 
 
@@ -159,14 +155,14 @@ def cluster(
     more = tuple(sorted((settings or {}).items(), key=lambda item: item[0]))
     for name, value in more:
         if not isinstance(value, Secret) and any(sign in name for sign in SECRETS):
-            raise wrong(f"the setting {name} is a secret, and is not written into a job.", "use kafka.secret(…)")
+            raise CHECKS.wrong(f"the setting {name} is a secret, and is not written into a job.", "use kafka.secret(…)")
     return Cluster(servers, tls, sasl, more)
 
 
 def default_cluster() -> Cluster:
     servers = os.environ.get("MILLSTREAM_KAFKA")
     if not servers:
-        raise wrong("no brokers are named.", 'servers="host:9092", or set MILLSTREAM_KAFKA')
+        raise CHECKS.wrong("no brokers are named.", 'servers="host:9092", or set MILLSTREAM_KAFKA')
     return Cluster(servers)
 
 
@@ -174,21 +170,6 @@ def at(servers: str | Cluster | None) -> Cluster:
     if servers is None:
         return default_cluster()
     return servers if isinstance(servers, Cluster) else Cluster(servers)
-
-
-def one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise MillstreamError(
-            "MS-KAFKA-001",
-            f"{what} cannot be {value!r}.",
-            at=here(),
-            found="one of: " + ", ".join(allowed),
-            hint=did_you_mean(str(value), allowed),
-        )
-
-
-def wrong(message: str, hint: str) -> MillstreamError:
-    return MillstreamError("MS-KAFKA-001", message, at=here(), hint=hint)
 
 
 def missing(message: str) -> MillstreamError:

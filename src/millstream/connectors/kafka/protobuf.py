@@ -6,7 +6,7 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millstream.connectors.kafka.cluster import wrong
+from millstream.connectors.kafka.errors import CHECKS
 
 
 @dataclass(frozen=True)
@@ -38,5 +38,5 @@ def protobuf(descriptors: str | Path | bytes, message: str) -> Protobuf:
             descriptors = path.read_bytes()
         except OSError as error:
             hint = f"protoc --include_imports --descriptor_set_out={path} YOUR.proto"
-            raise wrong(f"the descriptors {path} cannot be read: {error.strerror}.", hint) from error
+            raise CHECKS.wrong(f"the descriptors {path} cannot be read: {error.strerror}.", hint) from error
     return Protobuf(message, b64encode(descriptors).decode())

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from millstream.connectors.kafka.avro import Avro, Registry
-from millstream.connectors.kafka.cluster import wrong
+from millstream.connectors.kafka.errors import CHECKS
 from millstream.connectors.kafka.protobuf import Protobuf
 from millstream.plan.connectors import Format
 
@@ -21,16 +21,16 @@ def schemas(
     writes: bool,
 ) -> Schemas | None:
     if format != "avro" and (avro_schema is not None or registry is not None):
-        raise wrong("a schema or a registry is for Avro.", 'format="avro"')
+        raise CHECKS.wrong("a schema or a registry is for Avro.", 'format="avro"')
     if (format == "protobuf") != (protobuf is not None):
         hint = 'format="protobuf", protobuf=kafka.protobuf("shop.desc", "shop.Order")'
-        raise wrong("Protobuf needs to know its messages, and nothing else does.", hint)
+        raise CHECKS.wrong("Protobuf needs to know its messages, and nothing else does.", hint)
     return avro(avro_schema, registry, writes) if format == "avro" else protobuf
 
 
 def avro(schema: str | Path | None, registry: str | Registry | None, writes: bool) -> Avro:
     if not writes and (schema is None) == (registry is None):
-        raise wrong(
+        raise CHECKS.wrong(
             "Avro is read by a schema or by a registry.", 'avro_schema=Path("order.avsc"), or registry="http://…"'
         )
     if isinstance(schema, Path):
@@ -39,5 +39,7 @@ def avro(schema: str | Path | None, registry: str | Registry | None, writes: boo
         try:
             json.loads(schema)
         except ValueError as error:
-            raise wrong(f"the Avro schema is not JSON: {error}.", "give its text, or a Path to its file") from error
+            raise CHECKS.wrong(
+                f"the Avro schema is not JSON: {error}.", "give its text, or a Path to its file"
+            ) from error
     return Avro(schema, Registry(registry) if isinstance(registry, str) else registry)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from millstream.connectors.postgres.table import Table
 from millstream.errors import MillstreamError
-from millstream.journal.durable import replace_text
+from millstream.storage import files_at
 
 FORMAT = 1
 
@@ -50,13 +49,15 @@ class Begun:
 class Notes:
     """The files of one table."""
 
-    def __init__(self, folder: Path, table: Table) -> None:
+    def __init__(self, folder: str, table: Table) -> None:
         self._table = table
-        self._file = folder / f"{table.name}.json"
-        self._place = folder / f"{table.name}.acknowledged"
+        self._files = files_at(folder)
+        self._file = f"{folder}/{table.name}.json"
+        self._place = f"{folder}/{table.name}.acknowledged"
 
     def begun(self) -> Begun | None:
-        return self._parsed(json.loads(self._file.read_text())) if self._file.exists() else None
+        text = self._files.read(self._file)
+        return None if text is None else self._parsed(json.loads(text))
 
     def _parsed(self, saved: dict[str, Any]) -> Begun:
         if saved.get("format") != FORMAT:
@@ -70,13 +71,13 @@ class Notes:
 
     def begin(self, slot: str, snapshot: Snapshot | None = None) -> Begun:
         begun = Begun(slot, self._table.number, self._table.key, snapshot)
-        replace_text(self._file, json.dumps({"format": FORMAT, **asdict(begun)}))
+        self._files.replace(self._file, json.dumps({"format": FORMAT, **asdict(begun)}))
         return begun
 
     @property
     def acknowledged(self) -> int:
-        return int(self._place.read_text())
+        return int(self._files.read(self._place) or 0)
 
     def acknowledge(self, place: int) -> None:
         """Before the slot is told: what it was told and is not said here, somebody else has told it."""
-        replace_text(self._place, str(place))
+        self._files.replace(self._place, str(place))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from millstream.connectors.postgres.errors import unreachable
 from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
@@ -48,15 +49,6 @@ def connect(address: str) -> psycopg.Connection[Any]:
     except module.OperationalError as error:
         raise unreachable(error) from error
     return connection
-
-
-def unreachable(error: Exception) -> MillstreamError:
-    return MillstreamError(
-        "MS-POSTGRES-001",
-        "Postgres does not answer.",
-        found=str(error).strip().splitlines()[0],
-        hint="is the server up, and the address right?",
-    )
 
 
 def split(table: str) -> tuple[str, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from millstream.connectors.postgres.changes import PostgresChanges
 from millstream.connectors.postgres.sink import PostgresSink
+from millstream.connectors.postgres.source import PostgresChanges
 
 
 def changes(

@@ -17,7 +17,8 @@ from typing import Any
 
 from millstream.connectors.postgres import drift, pgoutput, slot
 from millstream.connectors.postgres.begun import Begun, Notes, Snapshot
-from millstream.connectors.postgres.connect import connect, psycopg_module, split, unreachable
+from millstream.connectors.postgres.connect import connect, psycopg_module, split
+from millstream.connectors.postgres.errors import unreachable
 from millstream.connectors.postgres.pgoutput import Begin, Changed, Commit, Relation, Truncated, Unchanged
 from millstream.connectors.postgres.slot import Slot
 from millstream.connectors.postgres.table import Table, quoted
@@ -42,7 +43,7 @@ class PostgresReceiver:
         self._folder = folder
         self._slot = Slot(table, publication, slot_name)
         self._relation: Relation | None = None
-        self._notes = Notes(folder, table)
+        self._notes = Notes(str(folder), table)
         self._snapshot = Snapshot("0:0:", 0)
         self._known = False
         """Whether the snapshot holds the transaction that is being read."""

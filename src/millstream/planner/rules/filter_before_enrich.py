@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from millstream.plan.changing import steady
 from millstream.plan.expressions import Expr, field, render
 from millstream.plan.joins import conjuncts
 from millstream.plan.node import Node
@@ -31,8 +32,9 @@ def moved(node: Filter, enrich: Enrich) -> Node:
     first: list[exp.Expr] = []
     then: list[exp.Expr] = []
     for part in conjuncts(node.condition.tree):
-        fields = Expr(render(part)).fields
-        (first if fields and fields <= origins.keys() else then).append(part)
+        asked = Expr(render(part))
+        ahead = asked.fields and asked.fields <= origins.keys() and steady(asked)
+        (first if ahead else then).append(part)
     if not first:
         return node
     condition = Expr(Expr(render(exp.and_(*first))).over(origins))

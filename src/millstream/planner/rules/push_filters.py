@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from millstream.plan.changing import steady
 from millstream.plan.expressions import Expr, field, render
 from millstream.plan.joins import conjuncts
 from millstream.plan.node import Node
@@ -59,14 +60,15 @@ def above(node: Filter, join: Join) -> Node:
 
 
 def into_sides(join: Join, condition: Expr, allowed: tuple[bool, bool]) -> tuple[Join, Expr | None]:
-    """The join with the parts of a condition that are on one side alone in front of it, and what is left."""
+    """The join with the parts of a condition that are on one side alone in front of it, and what is left: what changes
+    with time is asked when two rows meet, not when each comes."""
     sides: list[Node] = [join.left, join.right]
     rest = []
     origins = [{new: old for old, new in side.items()} for side in join.carried]
     for part in conjuncts(condition.tree):
         expr = Expr(render(part))
         side = next((i for i in (0, 1) if allowed[i] and expr.fields and expr.fields <= origins[i].keys()), None)
-        if side is None:
+        if side is None or not steady(expr):
             rest.append(part)
         else:
             moved = Expr(expr.over({new: field(old) for new, old in origins[side].items()}))

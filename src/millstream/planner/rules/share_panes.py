@@ -14,12 +14,6 @@ from millstream.plan.nodes import Hops, Project
 from millstream.plan.operators import Aggregate, Hopping
 from millstream.planner.dataflow import Dataflow, rewrite
 
-LARGE = (
-    *("count_distinct", "sum_distinct", "avg_distinct", "listagg_distinct"),
-    *("collect_list", "collect_set", "listagg", "percentile"),
-)
-"""Figures that grow with their rows: too large to be kept with all panes of a key in one value."""
-
 
 def share_panes(flow: Dataflow) -> Dataflow:
     return rewrite(flow, share)
@@ -40,7 +34,7 @@ def suits(node: Aggregate) -> bool:
     """Whether panes can be added up: rows do not go, do not wait, and no figure is about the window itself."""
     others = [*(part.fields for part in node.figures), *(part.expr.fields for part in node.keys[2:])]
     plain = not {START, END} & frozenset().union(*others)
-    small = all(part.function not in LARGE for part in node.figures)
+    small = not any(part.computed.large for part in node.figures)
     return plain and small and node.input.append_only and node.input.lag is None
 
 

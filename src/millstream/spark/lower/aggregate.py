@@ -5,13 +5,19 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
-from millstream.plan.aggregates import Closing, Figure
+from millstream.plan.aggregates import END, START, Closing, Figure
 from millstream.plan.closing import closes as closed_after
-from millstream.plan.expressions import Expr, field
+from millstream.plan.expressions import Expr, NamedExpr, field
 from millstream.plan.operators import Aggregate
 from millstream.spark.lower.figures import figures
+from millstream.spark.lower.no_rows import failing, guarded
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import AccumulatorTold, AggregateTold, GroupEnds
 from millstream.spark.lower.types import types_of
+
+ROWS = "_rows"
+"""In batch: how many rows a group has."""
 
 
 def shapes(node: Aggregate, rows: Frames) -> tuple[Shape, ...]:
@@ -29,34 +35,62 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
     for i, sql in enumerate(figures(node, rows[0]).results):
         texts[f"f{i}"] = Expr(sql).over(places)
     fields = [(part.name, texts[f"k{i}"]) for i, part in enumerate(node.keys)]
-    fields += [(part.name, Expr(part.sql).over(texts)) for part in node.results]
+    null = null_without_rows(node, rows[0])
+    for part in node.results:
+        sql = Expr(part.sql).over(texts)
+        fields.append((part.name, guarded(sql, f"{struct}.a0") if part.name in null else sql))
     return Unpacked(tuple(fields))
 
 
-def spec(node: Aggregate, rows: Frames) -> dict[str, object]:
-    closing = {} if node.closing is None else {"closing": closes(node, node.closing)}
+def null_without_rows(node: Aggregate, rows: DataFrame) -> frozenset[str]:
+    """The names of results that cannot be worked out of a group without rows, where there can be one."""
+    return frozenset() if node.keys else failing(node.results, figure_calls(node), rows)
+
+
+def figure_calls(node: Aggregate) -> dict[str, str]:
+    return {f"f{i}": call(part) for i, part in enumerate(node.figures)}
+
+
+def told(node: Aggregate, rows: Frames) -> AggregateTold:
+    ends = None if node.closing is None else GroupEnds(closing_key(node, node.closing), node.closing.allowed_ms)
     after = closed_after(node) if node.closing is None else None
-    if after is not None:
-        closing = {"closing": {"key": after[0], "allowed_ms": after[1], "final": False, "silent": True}}
-    always = {} if node.keys else {"always": True}
-    counted = {"counted": any("a0" in Expr(sql).fields for sql in figures(node, rows[0]).results)}
-    return {"kind": "aggregate", "accumulators": listed(node, rows), **counted, **closing, **always}
+    read = any("a0" in Expr(sql).fields for sql in figures(node, rows[0]).results)
+    return AggregateTold(
+        accumulators=accumulators(node, rows),
+        ends=ends if after is None else GroupEnds(*after),
+        drops_late=node.closing is not None,
+        final_only=node.closing is not None and node.closing.final,
+        counted=read or bool(null_without_rows(node, rows[0])),
+        always=not node.keys,
+    )
 
 
-def listed(node: Aggregate, rows: Frames) -> list[dict[str, object]]:
-    """The accumulators, each with the payload's field that it begins at."""
+def accumulators(node: Aggregate, rows: Frames) -> tuple[AccumulatorTold, ...]:
+    """Each with the first of the payload's fields that feed it."""
     at = 0
-    found: list[dict[str, object]] = []
+    found: list[AccumulatorTold] = []
     for part in figures(node, rows[0]).accumulators:
-        found.append({"kind": part.kind, "at": at})
+        found.append(AccumulatorTold(part.kind, f"p{at}"))
         at += len(part.payload)
-    return found
+    return tuple(found)
 
 
-def closes(node: Aggregate, closing: Closing) -> dict[str, object]:
-    """Which key says when a group ends, and what then."""
-    end = next(i for i, part in enumerate(node.keys) if part.name == closing.end)
-    return {"key": end, "allowed_ms": closing.allowed_ms, "final": closing.final}
+def closing_key(node: Aggregate, closing: Closing) -> int:
+    """Which key says when a group ends."""
+    return next(i for i, part in enumerate(node.keys) if part.name == closing.end)
+
+
+def kept(node: Aggregate) -> Kept:
+    return Kept(grouped(node.keys), figures_kept(node))
+
+
+def grouped(keys: tuple[NamedExpr, ...]) -> tuple[str, ...]:
+    """What groups are by; of windows, the names of their columns."""
+    return tuple(part.name if part.name in (START, END) else part.expr.shown for part in keys)
+
+
+def figures_kept(node: Aggregate) -> tuple[str, ...]:
+    return tuple(f"{part.called}{f' where {part.where.sql}' if part.where else ''}" for part in node.figures)
 
 
 def batch(node: Aggregate, rows: Frames) -> DataFrame:
@@ -64,11 +98,13 @@ def batch(node: Aggregate, rows: Frames) -> DataFrame:
     found = in_windows(node, rows[0])
     if not node.figures:
         return found.selectExpr(*(f"{part.expr.sql} AS {field(part.name)}" for part in node.keys)).distinct()
-    calls = {f"f{i}": call(part) for i, part in enumerate(node.figures)}
+    null = null_without_rows(node, rows[0])
+    calls = {**figure_calls(node), **({ROWS: "count(*)"} if null else {})}
     keyed = found.groupBy(*(expr(part.expr.sql).alias(f"k{i}") for i, part in enumerate(node.keys)))
     found = keyed.agg(*(expr(sql).alias(name) for name, sql in calls.items()))
     keys = [f"k{i} AS {field(part.name)}" for i, part in enumerate(node.keys)]
-    return found.selectExpr(*keys, *(f"{part.sql} AS {field(part.name)}" for part in node.results))
+    results = [(part.name, guarded(part.sql, ROWS) if part.name in null else part.sql) for part in node.results]
+    return found.selectExpr(*keys, *(f"{sql} AS {field(name)}" for name, sql in results))
 
 
 def in_windows(node: Aggregate, rows: DataFrame) -> DataFrame:
@@ -77,33 +113,10 @@ def in_windows(node: Aggregate, rows: DataFrame) -> DataFrame:
 
 
 def call(part: Figure) -> str:
-    """The call as Spark knows it; where Spark leaves an order open, with one."""
-    where = f" FILTER (WHERE {part.where.sql})" if part.where else ""
+    """The call as Spark knows it."""
     argument = part.argument.sql if part.argument else "*"
-    match part.function:
-        case "count_distinct":
-            return f"count(DISTINCT {argument}){where}"
-        case "sum_distinct" | "avg_distinct":
-            return f"{part.function[:3]}(DISTINCT {argument}){where}"
-        case "percentile":
-            assert part.by is not None
-            return f"percentile({argument}, {part.by.sql}){where}"
-        case "listagg" | "listagg_distinct":
-            assert part.by is not None
-            values = f"collect_list(CAST({argument} AS STRING)){where}"
-            # Spark's own, of DISTINCT values, does not go together with other distinct figures.
-            listed = f"array_distinct({values})" if part.function == "listagg_distinct" else values
-            return f"CASE WHEN size({values}) > 0 THEN array_join(sort_array({listed}), {part.by.sql}) END"
-        case "min_by" | "max_by":
-            assert part.by is not None
-            pair = f"CASE WHEN ({part.by.sql}) IS NOT NULL THEN struct({part.by.sql} AS by, {argument} AS value) END"
-            return f"({part.function[:3]}({pair}){where}).value"
-        case "collect_list":
-            return f"sort_array(collect_list({argument}){where})"
-        case "collect_set":
-            return f"sort_array(array_distinct(collect_list({argument}){where}))"
-        case _:
-            return f"{part.function}({argument}){where}"
+    where = f" FILTER (WHERE {part.where.sql})" if part.where else ""
+    return part.computed.batch.format(x=argument, by=part.by.sql if part.by else "", where=where)
 
 
-AGGREGATE = Lowering(shapes, unpack, spec, batch)
+AGGREGATE = Lowering(shapes, unpack, told, kept, batch)

@@ -13,7 +13,7 @@ from millstream.plan.expressions import field
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node, Stateful
 from millstream.plan.nodes import Sink, Source, Union, Versions
-from millstream.plan.operators import Expire
+from millstream.plan.operators import Sliding
 from millstream.spark.lower import source as sources
 from millstream.spark.lower.enrich import together
 from millstream.spark.lower.frames import hidden, steps
@@ -48,9 +48,8 @@ class Batch:
             case Source():
                 rows = sources.batch(node, self.spark, self.endings(node))
                 return summed(rows, node) if node.options.changelog else rows
-            case Expire():
-                inputs = (steps(self.rows(node.input), ()), self.watermark())
-                return weighed(LOWERINGS[Expire].batch(node, inputs))
+            case Sliding():
+                return weighed(LOWERINGS[Sliding].batch(node, (steps(self.rows(node.input), ()), self.watermark())))
             case Versions():
                 # All changes, not their sum.
                 source, chain = below(node)

@@ -5,28 +5,24 @@ A list, so that it can stand wherever a router computes with many rows at once.
 
 from __future__ import annotations
 
-from pyspark.accumulators import Accumulator
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import arrow_udf
+from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
 from millstream.plan.expressions import field
 from millstream.plan.python import Call
 from millstream.spark.lower.types import schema_of
+from millstream.spark.meters import counter
 from millstream.spark.python.caller import Caller
 from millstream.spark.python.failures import ERROR
 from millstream.spark.python.ship import ship
-
-SKIPPED: dict[str, Accumulator[int]] = {}
-"""For each step, the rows that it skipped since its job started."""
 
 
 def registered(node: Call, spark: SparkSession) -> str:
     """The name under which the session knows the function."""
     name = f"millstream_{node.digest}"
     schema = schema_of(node.schema, node.name, node.at)
-    skipped = spark.sparkContext.accumulator(0)
-    SKIPPED[node.name] = skipped
+    skipped = counter(spark, node.name)
     shipped = ship(node.code.object, node.name, node.at)
     names = tuple(column.name for column in node.input.columns)
     caller = Caller(node.name, node.kind, shipped, names, schema.json(), node.batches, node.on_error, skipped)

@@ -7,6 +7,8 @@ from pyspark.sql import DataFrame
 from millstream.plan.expressions import field
 from millstream.plan.operators import Collapse
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import CollapseTold
 from millstream.spark.lower.types import types_of
 
 
@@ -21,12 +23,16 @@ def unpack(node: Collapse, rows: Frames, struct: str) -> Unpacked:
     return whole_row(node, struct)
 
 
-def spec(node: Collapse, rows: Frames) -> dict[str, object]:
-    return {"kind": "collapse"}
+def told(node: Collapse, rows: Frames) -> CollapseTold:
+    return CollapseTold()
+
+
+def kept(node: Collapse) -> Kept:
+    return Kept(node.by)
 
 
 def batch(node: Collapse, rows: Frames) -> DataFrame:
     return plain(node.input, rows[0])
 
 
-COLLAPSE = Lowering(shapes, unpack, spec, batch)
+COLLAPSE = Lowering(shapes, unpack, told, kept, batch)

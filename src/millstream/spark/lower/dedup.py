@@ -8,6 +8,8 @@ from pyspark.sql.functions import expr
 from millstream.plan.expressions import field
 from millstream.plan.operators import Dedup
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored, whole_row
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import DedupTold
 from millstream.spark.lower.types import types_of
 
 
@@ -27,12 +29,12 @@ def unpack(node: Dedup, rows: Frames, struct: str) -> Unpacked:
     return whole_row(node, struct)
 
 
-def spec(node: Dedup, rows: Frames) -> dict[str, object]:
-    time = len(node.input.carries)
-    order = [{"at": time, "descending": False, "nulls_first": True}]
-    late = node.within_ms + (node.input.lag or 0)
-    kind = "dedup_last" if node.last else "dedup"
-    return {"kind": kind, "within_ms": node.within_ms, "late_ms": late, "order": order, "fields": time}
+def told(node: Dedup, rows: Frames) -> DedupTold:
+    return DedupTold(node.last, "_time", node.within_ms, node.within_ms + (node.input.lag or 0))
+
+
+def kept(node: Dedup) -> Kept:
+    return Kept(node.by)
 
 
 def batch(node: Dedup, rows: Frames) -> DataFrame:
@@ -55,4 +57,4 @@ def rows_of(node: Dedup, found: DataFrame) -> DataFrame:
     return found.selectExpr(*(f"r.{field(name)}" for name in node.input.carries))
 
 
-DEDUP = Lowering(shapes, unpack, spec, batch)
+DEDUP = Lowering(shapes, unpack, told, kept, batch)

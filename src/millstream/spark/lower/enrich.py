@@ -10,8 +10,10 @@ from millstream.plan.expressions import field
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
 from millstream.plan.two_sides import Enrich
-from millstream.spark.lower.join import spreading
+from millstream.spark.lower.join import matched_by, spreading
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import AsOfTold, EnrichTold
 from millstream.spark.lower.types import common_type, named_struct, types_of
 
 Payload = tuple[tuple[str, str], ...]
@@ -78,14 +80,17 @@ def fields(node: Enrich, struct: str) -> list[tuple[str, str]]:
     return found + [(new, f"{struct}.`r`.{field(old)}") for old, new in right.items()]
 
 
-def spec(node: Enrich, rows: Frames) -> dict[str, object]:
+def told(node: Enrich, rows: Frames) -> EnrichTold | AsOfTold:
     places = {new: sql.removeprefix("_.") for new, sql in fields(node, "_")}
-    condition = {"condition": node.residual.over(places)} if node.residual else {}
-    told = {"outer": node.outer, "tombstones": tombstones(node), **condition}
+    condition = node.residual.over(places) if node.residual else None
     if node.as_of:
-        return {"kind": "as_of", **told, **({"lag_ms": node.left.lag} if node.left.lag else {})}
+        return AsOfTold(node.outer, tombstones(node), condition, node.left.lag or 0)
     replaced = node.right.key or () if node.replaces or node.changes is not None else ()
-    return {"kind": "enrich", "replaces": [node.table.carries.index(name) for name in replaced], **told}
+    return EnrichTold(node.outer, tombstones(node), condition, tuple(replaced))
+
+
+def kept(node: Enrich) -> Kept:
+    return Kept(matched_by(node.on), ("versions of the table" if node.as_of else "rows of the table",))
 
 
 def batch(node: Enrich, rows: Frames) -> DataFrame:
@@ -160,4 +165,4 @@ def as_of(node: Enrich, stream: DataFrame, versions: DataFrame) -> DataFrame:
     return answered.selectExpr(*(field(name) for name in left.values()), *chosen)
 
 
-ENRICH = Lowering(shapes, unpack, spec, batch)
+ENRICH = Lowering(shapes, unpack, told, kept, batch)

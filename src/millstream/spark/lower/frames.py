@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.plan.expressions import field
@@ -36,33 +38,65 @@ def hidden(frame: DataFrame) -> list[str]:
     return [field(name) for name in frame.columns if name in HIDDEN]
 
 
-def step(frame: DataFrame, node: Node) -> DataFrame:
-    match node:
-        case Project():
-            chosen = [f"{part.expr.sql} AS {field(part.name)}" for part in node.exprs]
-            return frame.selectExpr(*hidden(frame), *chosen)
-        case Filter():
-            return frame.where(node.condition.sql)
-        case Explode():
-            return frame.selectExpr("*", f"explode({node.array.sql}) AS {field(node.element)}")
-        case Changes():
-            return frame.selectExpr("abs(`_w`) AS `_w`", f"{OP} AS {field(node.op)}", *map(field, node.input.carries))
-        case Call():
-            calls = f"{registered(node, frame.sparkSession)}(array({argument(node, None)})) AS `_calls`"
-            kept = [*hidden(frame), *(field(name) for name in node.input.carries)]
-            return frame.selectExpr(*kept, calls).selectExpr(*kept, "explode(`_calls`) AS `_called`")
-        case Keep():
-            return frame.selectExpr(*hidden(frame), *(field(name) for name in node.carries))
-        case Versions():
-            return frame.selectExpr("`_w`", *(f"{sql} AS {field(name)}" for name, sql in version_fields(node)))
-        case DeadLetters():
-            return frame.where("`_bad` IS NOT NULL").selectExpr("`_w`", "`_bad`.*")
-        case Lookup():
-            return looked_up(frame, node, static_rows(node.right, frame.sparkSession), hidden(frame))
-        case Alias() | Declared() | Timed():
-            return frame
-        case _:
-            raise TypeError(f"{type(node).__name__} is not a stateless step")
+@singledispatch
+def step(node: Node, frame: DataFrame) -> DataFrame:
+    """The rows that a stateless step makes of a frame's."""
+    raise TypeError(f"{type(node).__name__} is not a stateless step")
+
+
+@step.register(Alias)
+@step.register(Declared)
+@step.register(Timed)
+def label(node: Node, frame: DataFrame) -> DataFrame:
+    return frame
+
+
+@step.register
+def project(node: Project, frame: DataFrame) -> DataFrame:
+    chosen = [f"{part.expr.sql} AS {field(part.name)}" for part in node.exprs]
+    return frame.selectExpr(*hidden(frame), *chosen)
+
+
+@step.register
+def keep(node: Keep, frame: DataFrame) -> DataFrame:
+    return frame.selectExpr(*hidden(frame), *(field(name) for name in node.carries))
+
+
+@step.register
+def filter_(node: Filter, frame: DataFrame) -> DataFrame:
+    return frame.where(node.condition.sql)
+
+
+@step.register
+def explode(node: Explode, frame: DataFrame) -> DataFrame:
+    return frame.selectExpr("*", f"explode({node.array.sql}) AS {field(node.element)}")
+
+
+@step.register
+def changes(node: Changes, frame: DataFrame) -> DataFrame:
+    return frame.selectExpr("abs(`_w`) AS `_w`", f"{OP} AS {field(node.op)}", *map(field, node.input.carries))
+
+
+@step.register
+def call(node: Call, frame: DataFrame) -> DataFrame:
+    calls = f"{registered(node, frame.sparkSession)}(array({argument(node, None)})) AS `_calls`"
+    kept = [*hidden(frame), *(field(name) for name in node.input.carries)]
+    return frame.selectExpr(*kept, calls).selectExpr(*kept, "explode(`_calls`) AS `_called`")
+
+
+@step.register
+def versions(node: Versions, frame: DataFrame) -> DataFrame:
+    return frame.selectExpr("`_w`", *(f"{sql} AS {field(name)}" for name, sql in version_fields(node)))
+
+
+@step.register
+def dead_letters(node: DeadLetters, frame: DataFrame) -> DataFrame:
+    return frame.where("`_bad` IS NOT NULL").selectExpr("`_w`", "`_bad`.*")
+
+
+@step.register
+def look_up(node: Lookup, frame: DataFrame) -> DataFrame:
+    return looked_up(frame, node, static_rows(node.right, frame.sparkSession), hidden(frame))
 
 
 def static_rows(node: Node, spark: SparkSession) -> DataFrame:
@@ -70,7 +104,7 @@ def static_rows(node: Node, spark: SparkSession) -> DataFrame:
     if isinstance(node, Source):
         return steps(sources.batch(node, spark), ())
     (below,) = node.inputs
-    return step(static_rows(below, spark), node)
+    return step(node, static_rows(below, spark))
 
 
 def version_fields(node: Versions) -> list[tuple[str, str]]:
@@ -85,5 +119,5 @@ def steps(frame: DataFrame, chain: tuple[Node, ...]) -> DataFrame:
     if "_bad" in frame.columns and not (chain and isinstance(chain[0], DeadLetters)):
         frame = frame.where("`_bad` IS NULL")
     for node in chain:
-        frame = step(frame, node)
+        frame = step(node, frame)
     return frame

@@ -10,17 +10,25 @@ from millstream.plan.operators import Hopping
 from millstream.spark.lower import aggregate
 from millstream.spark.lower.ports import Frames, Lowering
 from millstream.spark.lower.sessions import shapes, unpack
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import HoppingTold
 
 
-def spec(node: Hopping, rows: Frames) -> dict[str, object]:
+def told(node: Hopping, rows: Frames) -> HoppingTold:
     assert node.closing is not None
-    return {
-        "kind": "hopping",
-        "accumulators": aggregate.listed(node, rows),
-        "windows": node.windows,
-        "every_ms": node.every_ms,
-        "closing": {"allowed_ms": node.closing.allowed_ms, "final": node.closing.final},
-    }
+    return HoppingTold(
+        accumulators=aggregate.accumulators(node, rows),
+        time="time",
+        windows=node.windows,
+        every_ms=node.every_ms,
+        after_ms=node.closing.allowed_ms,
+        final_only=node.closing.final,
+    )
+
+
+def kept(node: Hopping) -> Kept:
+    panes = f"{node.windows} windows, one every {node.every_ms} ms"
+    return Kept(aggregate.grouped(node.keys[2:]), (*aggregate.figures_kept(node), panes))
 
 
 def batch(node: Hopping, rows: Frames) -> DataFrame:
@@ -32,4 +40,4 @@ def batch(node: Hopping, rows: Frames) -> DataFrame:
     return aggregate.batch(node, (numbered.selectExpr(*others, *moved),))
 
 
-HOPPING = Lowering(shapes, unpack, spec, batch)
+HOPPING = Lowering(shapes, unpack, told, kept, batch)

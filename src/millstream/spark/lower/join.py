@@ -11,11 +11,14 @@ from pyspark.sql.functions import expr
 from pyspark.sql.types import DataType, DecimalType, IntegerType, LongType, StringType
 
 from millstream.errors import MillstreamError
-from millstream.plan.expressions import Expr, field, momentary
+from millstream.plan.changing import steady
+from millstream.plan.expressions import Expr, field
 from millstream.plan.node import Node
 from millstream.plan.two_sides import COPY, Join
 from millstream.planner.rules.broadcast_joins import COPIES
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import CountedJoinTold, JoinTold, LifetimeTold
 from millstream.spark.lower.types import common_type, floating, holds_map, spread, types_of
 
 BUCKETS = 64
@@ -98,7 +101,7 @@ def unpack(node: Join, rows: Frames, struct: str) -> Unpacked:
 
 def asked_later(node: Join, residual: Expr) -> bool:
     """Whether the router asks: a kernel would not know the time of an epoch."""
-    return not counted(node) and not (residual.repeatable and momentary(residual.tree) is None)
+    return node.how == "inner" and not steady(residual)
 
 
 def counted(node: Join) -> bool:
@@ -106,37 +109,43 @@ def counted(node: Join) -> bool:
     return node.how != "inner" or any(node.lifetimes)
 
 
-def spec(node: Join, rows: Frames) -> dict[str, object]:
+def told(node: Join, rows: Frames) -> JoinTold | CountedJoinTold:
+    sides = (node.left.append_only, node.right.append_only)
     if not counted(node):
-        return {"kind": "join", "append_only": [part.append_only for part in node.inputs]}
-    return {
-        "kind": "counted_join",
-        "how": node.how,
-        "append_only": node.left.append_only and node.right.append_only,
-        "residual": node.residual.over(sides_of_pair(node)) if node.residual else None,
-        "waits": node.within is not None,
-        "lifetimes": [lifetime(node, 0), lifetime(node, 1)],
-    }
+        return JoinTold(sides, asked_of_pairs(node))
+    return CountedJoinTold(
+        how=node.how,
+        append_only_sides=sides,
+        residual=asked_of_pairs(node),
+        waits=node.within is not None,
+        lifetimes=(lifetime(node, 0), lifetime(node, 1)),
+    )
 
 
-def unsaved(node: Join, rows: Frames) -> dict[str, object]:
-    """What pairs must meet says nothing about the rows that are kept."""
-    if counted(node) or node.residual is None or asked_later(node, node.residual):
-        return {}
-    return {"residual": node.residual.over(sides_of_pair(node))}
+def asked_of_pairs(node: Join) -> str | None:
+    """What the kernel asks."""
+    if node.residual is None or asked_later(node, node.residual):
+        return None
+    return node.residual.over(sides_of_pair(node))
 
 
-def lifetime(node: Join, which: int) -> dict[str, object] | None:
-    """How long a side's rows are kept. `exact`: what becomes of them then is seen."""
+def lifetime(node: Join, which: int) -> LifetimeTold | None:
+    """How long a side's rows are kept."""
     found = node.lifetimes[which]
     if found is None:
         return None
-    return {
-        "at": node.inputs[which].carries.index(found.field),
-        "keep_ms": found.keep_ms,
-        "late_ms": -1 if found.late_ms is None else found.late_ms,
-        "exact": node.within is not None and node.alone[which],
-    }
+    exact = node.within is not None and node.alone[which]
+    return LifetimeTold(stored(found.field), found.keep_ms, found.late_ms, exact)
+
+
+def kept(node: Join) -> Kept:
+    """Where rows keep the number of their partners, saved state depends on what makes two rows partners."""
+    residual = (f"on {node.residual.sql}",) if node.residual and node.how != "inner" else ()
+    return Kept(matched_by(node.on), (f"{node.how} join", *residual))
+
+
+def matched_by(on: tuple[tuple[Expr, Expr], ...]) -> tuple[str, ...]:
+    return tuple(f"{one.shown} = {other.shown}" for one, other in on)
 
 
 def sides_of_pair(node: Join) -> dict[str, str]:
@@ -162,4 +171,4 @@ def keys_of_result(node: Join, rows: DataFrame) -> list[tuple[str, str]]:
     return [(one.over(left), other.over(right)) for one, other in matched(node, rows)]
 
 
-JOIN = Lowering(shapes, unpack, spec, batch, unsaved)
+JOIN = Lowering(shapes, unpack, told, kept, batch)

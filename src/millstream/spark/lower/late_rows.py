@@ -9,6 +9,8 @@ from millstream.plan.expressions import field
 from millstream.plan.operators import LateRows
 from millstream.spark.lower.passing import BUCKETS
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import LateRowsTold
 from millstream.spark.lower.types import spread, types_of
 
 
@@ -23,9 +25,12 @@ def unpack(node: LateRows, rows: Frames, struct: str) -> Unpacked:
     return whole_row(node, struct)
 
 
-def spec(node: LateRows, rows: Frames) -> dict[str, object]:
-    closing = {"end": node.carries.index(node.closing.end), "allowed_ms": node.closing.after_ms}
-    return {"kind": "late", **closing}
+def told(node: LateRows, rows: Frames) -> LateRowsTold:
+    return LateRowsTold(stored(node.closing.end), node.closing.after_ms)
+
+
+def kept(node: LateRows) -> Kept:
+    return Kept(())
 
 
 def batch(node: LateRows, rows: Frames) -> DataFrame:
@@ -33,4 +38,4 @@ def batch(node: LateRows, rows: Frames) -> DataFrame:
     return plain(node, rows[0]).where(f"{field(node.closing.end)} IS NULL")
 
 
-LATE_ROWS = Lowering(shapes, unpack, spec, batch)
+LATE_ROWS = Lowering(shapes, unpack, told, kept, batch)

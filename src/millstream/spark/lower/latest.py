@@ -8,6 +8,8 @@ from pyspark.sql.functions import expr
 from millstream.plan.expressions import field
 from millstream.plan.operators import Latest
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored, whole_row
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import LatestTold
 from millstream.spark.lower.types import types_of
 
 
@@ -23,8 +25,12 @@ def unpack(node: Latest, rows: Frames, struct: str) -> Unpacked:
     return whole_row(node, struct)
 
 
-def spec(node: Latest, rows: Frames) -> dict[str, object]:
-    return {"kind": "latest"}
+def told(node: Latest, rows: Frames) -> LatestTold:
+    return LatestTold()
+
+
+def kept(node: Latest) -> Kept:
+    return Kept(node.by)
 
 
 def batch(node: Latest, rows: Frames) -> DataFrame:
@@ -41,4 +47,4 @@ def batch(node: Latest, rows: Frames) -> DataFrame:
     return last.where("NOT _gone").selectExpr(*(f"_row.{field(name)} AS {field(name)}" for name in node.carries))
 
 
-LATEST = Lowering(shapes, unpack, spec, batch)
+LATEST = Lowering(shapes, unpack, told, kept, batch)

@@ -7,6 +7,7 @@ from pyspark.sql.types import StructType
 
 from millstream.plan.expressions import field
 from millstream.plan.lookup import Lookup
+from millstream.spark import jvm
 from millstream.spark.lower.ports import Place
 from millstream.spark.lower.types import as_key, cast, common_type, named_struct, types_of
 
@@ -20,8 +21,6 @@ class Known:
     def __init__(self, node: Lookup, rows: DataFrame, table: DataFrame) -> None:
         """`rows`: the stream's, by themselves."""
         spark = rows.sparkSession
-        jvm = spark._jvm
-        assert jvm is not None
         self.node = node
         self.name = f"millstream_{node.digest}"
         self.left, self.right = node.pairing.carried
@@ -32,8 +31,10 @@ class Known:
         row = named_struct([(new, field(old)) for old, new in self.right.items()])
         key = named_struct([(f"k{i}", self.key(sql, i)) for i, sql in enumerate(answers)])
         both = table.selectExpr(f"{key} AS `k`", f"{row} AS `r`")
-        self.type: StructType = both.schema["r"].dataType
-        tables = jvm.millstream.lookup.LookupTable
+        type_ = both.schema["r"].dataType
+        assert isinstance(type_, StructType)
+        self.type = type_
+        tables = jvm.named("millstream.lookup.LookupTable")
         if not tables.registered(spark._jsparkSession, self.name):
             tables.register(spark._jsparkSession, self.name, both._jdf)
 

@@ -9,11 +9,11 @@ from millstream.plan.operators import (
     Aggregate,
     Collapse,
     Dedup,
-    Expire,
     Hopping,
     LateRows,
     Latest,
     Sessions,
+    Sliding,
     Top,
 )
 from millstream.plan.python import Process
@@ -23,7 +23,6 @@ from millstream.spark.lower.aggregate import AGGREGATE
 from millstream.spark.lower.collapse import COLLAPSE
 from millstream.spark.lower.dedup import DEDUP
 from millstream.spark.lower.enrich import ENRICH
-from millstream.spark.lower.expire import EXPIRE
 from millstream.spark.lower.hopping import HOPPING
 from millstream.spark.lower.join import JOIN
 from millstream.spark.lower.late_rows import LATE_ROWS
@@ -32,13 +31,13 @@ from millstream.spark.lower.passing import PASS
 from millstream.spark.lower.ports import Lowering
 from millstream.spark.lower.process import PROCESS
 from millstream.spark.lower.sessions import SESSIONS
+from millstream.spark.lower.sliding import SLIDING
 from millstream.spark.lower.top import TOP
 
 LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Aggregate: AGGREGATE,
     Collapse: COLLAPSE,
     Dedup: DEDUP,
-    Expire: EXPIRE,
     Enrich: ENRICH,
     Hopping: HOPPING,
     Join: JOIN,
@@ -46,6 +45,7 @@ LOWERINGS: dict[type[Node] | type[Pass], Lowering[Any]] = {
     Latest: LATEST,
     Pass: PASS,
     Sessions: SESSIONS,
+    Sliding: SLIDING,
     Top: TOP,
     Process: PROCESS,
 }

@@ -6,10 +6,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType
 
 from millstream.plan.expressions import field
-from millstream.plan.node import Key, Node
-from millstream.plan.nodes import Alias, Changes, Declared, Filter, Timed
+from millstream.plan.node import Key, Node, beneath
+from millstream.plan.nodes import Changes
 from millstream.planner.stages import Pass
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, plain, stored, whole_row
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import PassTold
 from millstream.spark.lower.types import spread, types_of
 
 BUCKETS = 64
@@ -28,9 +30,7 @@ def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:
 
 def together(node: Node) -> Key | None:
     """What tells rows apart whose changes stay in their order: those of a table that are facts now, too."""
-    below = node
-    while isinstance(below, Alias | Declared | Filter | Timed):
-        below = below.input
+    below = beneath(node, lambda step: step.whole)
     return below.input.key if isinstance(below, Changes) else node.key
 
 
@@ -38,12 +38,16 @@ def unpack(operator: Pass, rows: Frames, struct: str) -> Unpacked:
     return whole_row(operator.node, struct)
 
 
-def spec(operator: Pass, rows: Frames) -> dict[str, object]:
-    return {"kind": "pass"}
+def told(operator: Pass, rows: Frames) -> PassTold:
+    return PassTold()
+
+
+def kept(operator: Pass) -> Kept:
+    return Kept(())
 
 
 def batch(operator: Pass, rows: Frames) -> DataFrame:
     return plain(operator.node, rows[0])
 
 
-PASS = Lowering(shapes, unpack, spec, batch)
+PASS = Lowering(shapes, unpack, told, kept, batch)

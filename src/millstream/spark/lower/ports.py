@@ -12,6 +12,8 @@ from pyspark.sql.types import DataType
 
 from millstream.plan.expressions import field
 from millstream.plan.node import Node
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import Told
 
 Place = Callable[[str], str]
 """Where a field stands: SQL for its value."""
@@ -50,12 +52,12 @@ class Lowering(Generic[N]):
     """What it needs of each input's rows."""
     unpack: Callable[[N, Frames, str], Unpacked]
     """How its output struct, which stands in the named column, is read."""
-    spec: Callable[[N, Frames], dict[str, object]]
+    told: Callable[[N, Frames], Told]
     """What the kernel is told."""
+    kept: Callable[[N], Kept]
+    """What its saved state is by, and means."""
     batch: Callable[[N, Frames], DataFrame]
     """The same as plain SQL over all rows, without weights: the judge of the streaming side."""
-    unsaved: Callable[[N, Frames], dict[str, object]] = lambda node, rows: {}
-    """What the kernel is told besides, on which saved state does not depend."""
     gathers: bool = False
     """Whether the kernel gathers rows of many keys, and must be told when the input ends."""
 

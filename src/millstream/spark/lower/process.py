@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import base64
-import json
 import pickle
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import arrow_udf, expr
-from pyspark.sql.types import ArrayType, StructType
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import arrow_udf, expr  # type: ignore[attr-defined]
+from pyspark.sql.types import ArrayType, DataType, StructType
 
 from millstream.errors import MillstreamError
 from millstream.plan.expressions import field
 from millstream.plan.python import Process, StateVar
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, whole_row
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import ListTold, MapTold, ProcessTold
 from millstream.spark.lower.types import schema_of, types_of
 from millstream.spark.python.ship import ship
 from millstream.spark.python.spec import ProcessSpec, Variable
@@ -34,40 +35,29 @@ def unpack(node: Process, rows: Frames, struct: str) -> Unpacked:
     return whole_row(node, struct)
 
 
-def spec(node: Process, rows: Frames) -> dict[str, object]:
-    """The state alone: code and outputs may change."""
-    told = process_spec(node)
-    state = {
-        "values": json.loads(told.values.json()),
-        "lists": [{"name": var.name, "item": json.loads(var.item.json())} for var in told.of_kind("list")],
-        "maps": [
-            {
-                "name": var.name,
-                "key": json.loads(StructType(var.entry.fields[:1]).json()),
-                "value": json.loads(var.item.json()),
-            }
-            for var in told.of_kind("map")
-        ],
-    }
-    # State that expires by the clock is forgotten by a timer, too.
-    clocked = node.run.clocks or (told.time is None and any(var.ttl_ms for var in told.variables))
-    return {"kind": "process", "state": state, "clocked": clocked}
+def told(node: Process, rows: Frames) -> ProcessTold:
+    spec = process_spec(node)
+    context = rows[0].sparkSession.sparkContext
+    return ProcessTold(
+        values=spec.values.json(),
+        lists=tuple(ListTold(var.name, var.item.json()) for var in spec.of_kind("list")),
+        maps=tuple(
+            MapTold(var.name, StructType(var.entry.fields[:1]).json(), var.item.json()) for var in spec.of_kind("map")
+        ),
+        output=spec.output.json(),
+        command=base64.b64encode(pickle.dumps(spec)).decode(),
+        # The Python that Spark's own Python code runs in.
+        python=context.pythonExec,
+        environment={**context.environment, "SPARK_REUSE_WORKER": "1"},
+        time=None if spec.time is None else node.input.columns[spec.time].field,
+        # State that expires by the clock is forgotten by a timer, too.
+        clocked=node.run.clocks or (spec.time is None and any(var.ttl_ms for var in spec.variables)),
+    )
 
 
-def unsaved(node: Process, rows: Frames) -> dict[str, object]:
-    told = process_spec(node)
-    return {
-        "output": json.loads(told.output.json()),
-        "command": base64.b64encode(pickle.dumps(told)).decode(),
-        "place": place(rows[0].sparkSession),
-        **({} if told.time is None else {"time": told.time}),
-    }
-
-
-def place(spark: SparkSession) -> dict[str, object]:
-    """The Python that Spark's own Python code runs in."""
-    context = spark.sparkContext
-    return {"python": context.pythonExec, "environment": {**context.environment, "SPARK_REUSE_WORKER": "1"}}
+def kept(node: Process) -> Kept:
+    """Code and outputs may change."""
+    return Kept(tuple(part.name for part in node.keys))
 
 
 def process_spec(node: Process) -> ProcessSpec:
@@ -99,8 +89,7 @@ def variable(var: StateVar, node: Process) -> Variable:
 
 def spark_type(text: str, var: StateVar, node: Process) -> str:
     try:
-        found: str = StructType.fromDDL(f"x {text}").fields[0].dataType.json()
-        return found
+        return str(DataType.fromDDL(text).json())
     except Exception as error:
         raise MillstreamError(
             "MS-PROCESS-004", f'step "{node.name}" keeps {var.name} as {text}, which Spark does not know.', at=node.at
@@ -126,4 +115,4 @@ def batch(node: Process, rows: Frames) -> DataFrame:
     return called.selectExpr("inline(`found`)")
 
 
-PROCESS = Lowering(shapes, unpack, spec, batch, unsaved, gathers=True)
+PROCESS = Lowering(shapes, unpack, told, kept, batch, gathers=True)

@@ -11,20 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatchmethod
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType
 
+from millstream.plan.changing import repeatable
 from millstream.plan.expressions import Expr, field
 from millstream.plan.lookup import Lookup
-from millstream.plan.node import Node
-from millstream.plan.nodes import Alias, Changes, DeadLetters, Declared, Explode, Filter, Keep, Project, Timed, Versions
+from millstream.plan.node import Node, Stateless
+from millstream.plan.nodes import Changes, DeadLetters, Explode, Filter, Keep, Project, Versions
 from millstream.plan.python import Call
 from millstream.spark.lower.call import argument, registered
 from millstream.spark.lower.frames import OP, hidden, static_rows, steps, version_fields
 from millstream.spark.lower.lookup import FOUND, Known
 from millstream.spark.lower.ports import Unpacked
 from millstream.spark.lower.types import cast, named_struct
+
+Path = tuple[object, ...]
+"""What a column was made of, from the frame on: the same path is the same column."""
+Made = tuple[str, bool]
+"""A column's name, or its SQL, and whether it holds many rows."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Lane:
 
     tag: int | None
     unpacked: Unpacked | None
-    steps: tuple[Node, ...]
+    steps: tuple[Stateless, ...]
     cells: tuple[Cell, ...] = ()
     condition: str | None = None
 
@@ -78,7 +85,7 @@ class FanOut:
     def __init__(self, frame: DataFrame) -> None:
         self.frame = self.read = frame
         self.whole = list(frame.columns)
-        self.made: dict[tuple[object, ...], tuple[str, bool]] = {}
+        self.made: dict[Path, Made] = {}
 
     def route(self, lanes: Sequence[Lane]) -> DataFrame:
         wanted = [first_condition(lane) for lane in lanes]
@@ -94,30 +101,17 @@ class FanOut:
         together = f"concat({', '.join([*parts, *manies])})" if manies else parts[0]
         return self.frame.selectExpr(f"inline(filter({together}, `_x` -> `_x` IS NOT NULL))")
 
-    def walk(self, lane: Lane) -> tuple[str, bool]:
+    def walk(self, lane: Lane) -> Made:
         """The column that holds the lane's last step, and whether it holds many rows."""
-        path: tuple[object, ...] = (
-            lane.tag,
-            lane.unpacked,
-            bool(lane.steps and isinstance(lane.steps[0], DeadLetters)),
-        )
+        path: Path = (lane.tag, lane.unpacked, bool(lane.steps and isinstance(lane.steps[0], DeadLetters)))
         at = self.column(path, lambda: (self.first(lane), False))
         for i, node in enumerate(lane.steps):
-            if isinstance(node, Alias | Declared | Timed):
-                continue
-            path = (*path, node)
-            before = at
-            if isinstance(node, Call):
-                at = self.call(path, node, *before)
-                continue
-            if isinstance(node, Lookup):
-                rows = rows_of(self.read, replace(lane, steps=lane.steps[:i]))
-                at = self.look_up(path, Known(node, rows, static_rows(node.right, rows.sparkSession)), *before)
-                continue
-            at = self.column(path, lambda node=node, before=before: self.step(node, *before))  # type: ignore[misc]
+            if not node.labels:
+                path = (*path, node)
+                at = self.step(node, path, at, replace(lane, steps=lane.steps[:i]))
         return at
 
-    def column(self, path: tuple[object, ...], build: Callable[[], tuple[str, bool]]) -> tuple[str, bool]:
+    def column(self, path: Path, build: Callable[[], Made]) -> Made:
         if path not in self.made:
             name = f"_n{len(self.made)}"
             sql, many = build()
@@ -137,8 +131,15 @@ class FanOut:
         conditions += [f"({lane.unpacked.condition})"] if lane.unpacked.condition else []
         return f"CASE WHEN {' AND '.join(conditions)} THEN {struct} END" if conditions else struct
 
-    def call(self, path: tuple[object, ...], node: Call, name: str, many: bool) -> tuple[str, bool]:
+    @singledispatchmethod
+    def step(self, node: Node, path: Path, at: Made, before: Lane) -> Made:
+        """The column of a step over the one at which the rows before it are."""
+        raise TypeError(f"{type(node).__name__} is not a stateless step")
+
+    @step.register
+    def call(self, node: Call, path: Path, at: Made, before: Lane) -> Made:
         """A user's function is called once, for all rows of a column; its results are put beside their rows."""
+        name, many = at
         rows = f"transform(`{name}`, `_r` -> {argument(node, '_r')})"
         if not many:
             rows = f"CASE WHEN `{name}` IS NOT NULL THEN array({argument(node, name)}) END"
@@ -150,71 +151,78 @@ class FanOut:
         element = named_struct([*kept, ("_called", "`_c`")])
         return self.column(path, lambda: (f"transform(coalesce(`{calls}`, array()), `_c` -> {element})", True))
 
-    def look_up(self, path: tuple[object, ...], known: Known, name: str, many: bool) -> tuple[str, bool]:
+    @step.register
+    def look_up(self, node: Lookup, path: Path, at: Made, before: Lane) -> Made:
         """Rows are looked up first, all of a column's, and then put beside those that asked."""
-        row = "_r" if many else name
-
-        def place(part: str) -> str:
-            return f"`{row}`.{field(part)}"
-
+        name, many = at
+        rows = rows_of(self.read, before)
+        known = Known(node, rows, static_rows(node.right, rows.sparkSession))
+        place = fields_of("_r" if many else name)
         asked = known.ask(place)
         if many:
             asked = f"transform(`{name}`, `_r` -> {asked})"
         listed, _ = self.column((*path, "listed"), lambda: (asked, True))
-        riding = [(part, place(part)) for part in self.riding()]
-        element = named_struct([*riding, *known.fields(place)])
+        element = named_struct([*self.kept((), place), *known.fields(place)])
         found = f"`{listed}`[`_i`]" if many else f"`{listed}`"
-        rows = f"transform({known.answers(found, place)}, `{FOUND}` -> {element})"
+        answers = f"transform({known.answers(found, place)}, `{FOUND}` -> {element})"
         if many:
-            return self.column(path, lambda: (f"flatten(transform(`{name}`, (`_r`, `_i`) -> {rows}))", True))
-        return self.column(path, lambda: (f"CASE WHEN `{name}` IS NOT NULL THEN {rows} ELSE array() END", True))
+            return self.column(path, lambda: (f"flatten(transform(`{name}`, (`_r`, `_i`) -> {answers}))", True))
+        return self.column(path, lambda: (f"CASE WHEN `{name}` IS NOT NULL THEN {answers} ELSE array() END", True))
 
-    def step(self, node: Node, name: str, many: bool) -> tuple[str, bool]:
-        if many:
-            return self.step_of_many(node, name), True
-        if isinstance(node, Explode):
-            element = named_struct([*self.kept(node, name), (node.element, "`_e`")])
-            array = node.array.over(lambda part: f"`{name}`.{field(part)}")
-            return f"transform(coalesce({array}, array()), `_e` -> {element})", True
-        return self.step_of_one(node, name), False
+    @step.register
+    def explode(self, node: Explode, path: Path, at: Made, before: Lane) -> Made:
+        name, many = at
+        place = fields_of("_r" if many else name)
+        element = named_struct([*self.kept(node.input.carries, place), (node.element, "`_e`")])
+        elements = f"transform(coalesce({node.array.over(place)}, array()), `_e` -> {element})"
+        sql = f"flatten(transform(`{name}`, `_r` -> {elements}))" if many else elements
+        return self.column(path, lambda: (sql, True))
 
-    def step_of_one(self, node: Node, name: str) -> str:
-        def place(part: str) -> str:
-            return f"`{name}`.{field(part)}"
+    @step.register
+    def filter(self, node: Filter, path: Path, at: Made, before: Lane) -> Made:
+        name, many = at
+        condition = node.condition.over(fields_of("_r" if many else name))
+        sql = f"filter(`{name}`, `_r` -> {condition})" if many else f"CASE WHEN {condition} THEN `{name}` END"
+        return self.column(path, lambda: (sql, many))
 
-        if isinstance(node, Filter):
-            return f"CASE WHEN {node.condition.over(place)} THEN `{name}` END"
-        return f"CASE WHEN `{name}` IS NOT NULL THEN {named_struct(self.fields(node, name, place))} END"
+    @step.register
+    def project(self, node: Project, path: Path, at: Made, before: Lane) -> Made:
+        place = fields_of("_r" if at[1] else at[0])
+        made = [(part.name, part.expr.over(place)) for part in node.exprs]
+        return self.struct(path, at, [*self.kept((), place), *made])
 
-    def step_of_many(self, node: Node, name: str) -> str:
-        def place(part: str) -> str:
-            return f"`_r`.{field(part)}"
+    @step.register
+    def keep(self, node: Keep, path: Path, at: Made, before: Lane) -> Made:
+        return self.struct(path, at, self.kept(node.carries, fields_of("_r" if at[1] else at[0])))
 
-        if isinstance(node, Filter):
-            return f"filter(`{name}`, `_r` -> {node.condition.over(place)})"
-        if isinstance(node, Explode):
-            inner = named_struct([*self.kept(node, "_r"), (node.element, "`_e`")])
-            array = f"coalesce({node.array.over(place)}, array())"
-            return f"flatten(transform(`{name}`, `_r` -> transform({array}, `_e` -> {inner})))"
-        return f"transform(`{name}`, `_r` -> {named_struct(self.fields(node, '_r', place))})"
+    @step.register
+    def versions(self, node: Versions, path: Path, at: Made, before: Lane) -> Made:
+        place = fields_of("_r" if at[1] else at[0])
+        made = [(part, Expr(sql).over(place)) for part, sql in version_fields(node)]
+        return self.struct(path, at, [*self.kept((), place), *made])
 
-    def fields(self, node: Node, name: str, place: Callable[[str], str]) -> list[tuple[str, str]]:
-        riding = [(part, f"`{name}`.{field(part)}") for part in self.riding()]
-        if isinstance(node, Project):
-            return riding + [(part.name, part.expr.over(place)) for part in node.exprs]
-        if isinstance(node, Versions):
-            return riding + [(part, Expr(sql).over(place)) for part, sql in version_fields(node)]
-        if isinstance(node, Changes):
-            changed = [("_w", f"abs(`{name}`.`_w`)"), (node.op, Expr(OP).over(place))]
-            return changed + [(part, place(part)) for part in node.input.carries]
-        if isinstance(node, DeadLetters):
-            return riding + [(part, f"`{name}`.`_bad`.{field(part)}") for part in node.carries]
-        assert isinstance(node, Keep)
-        return self.kept(node, name)
+    @step.register
+    def changes(self, node: Changes, path: Path, at: Made, before: Lane) -> Made:
+        place = fields_of("_r" if at[1] else at[0])
+        made = [("_w", f"abs({place('_w')})"), (node.op, Expr(OP).over(place))]
+        return self.struct(path, at, made + [(part, place(part)) for part in node.input.carries])
 
-    def kept(self, node: Keep | Explode, name: str) -> list[tuple[str, str]]:
-        fields = node.carries if isinstance(node, Keep) else node.input.carries
-        return [(part, f"`{name}`.{field(part)}") for part in (*self.riding(), *fields)]
+    @step.register
+    def dead_letters(self, node: DeadLetters, path: Path, at: Made, before: Lane) -> Made:
+        place = fields_of("_r" if at[1] else at[0])
+        made = [(part, f"{place('_bad')}.{field(part)}") for part in node.carries]
+        return self.struct(path, at, [*self.kept((), place), *made])
+
+    def struct(self, path: Path, at: Made, fields: list[tuple[str, str]]) -> Made:
+        """A row of these fields for each row."""
+        name, many = at
+        made = named_struct(fields)
+        sql = f"transform(`{name}`, `_r` -> {made})" if many else f"CASE WHEN `{name}` IS NOT NULL THEN {made} END"
+        return self.column(path, lambda: (sql, many))
+
+    def kept(self, fields: tuple[str, ...], place: Callable[[str], str]) -> list[tuple[str, str]]:
+        """The hidden columns, and fields that go on as they are."""
+        return [(part, place(part)) for part in (*self.riding(), *fields)]
 
     def riding(self) -> list[str]:
         """The hidden columns that go along with a row."""
@@ -222,11 +230,7 @@ class FanOut:
         return [part for part in ours if part != "_bad"]
 
     def last(self, lane: Lane, name: str, many: bool) -> str:
-        row = "_r" if many else name
-
-        def place(part: str) -> str:
-            return f"`{row}`.{field(part)}"
-
+        place = fields_of("_r" if many else name)
         struct = named_struct([(cell.name, cell.typed(Expr(cell.sql).over(place))) for cell in lane.cells])
         condition = Expr(lane.condition).over(place) if lane.condition else None
         if many:
@@ -236,9 +240,14 @@ class FanOut:
         return f"CASE WHEN {' AND '.join(conditions)} THEN {struct} END"
 
 
+def fields_of(row: str) -> Callable[[str], str]:
+    """How the fields of a struct are named in SQL."""
+    return lambda part: f"`{row}`.{field(part)}"
+
+
 def first_condition(lane: Lane) -> str | None:
     """What a source's rows must meet to get into a lane, if it begins with a condition that may be asked twice."""
-    steps = [node for node in lane.steps if not isinstance(node, Alias | Declared | Keep | Timed)]
+    steps = [node for node in lane.steps if not node.labels and not isinstance(node, Keep)]
     if lane.unpacked is not None or not steps or not isinstance(steps[0], Filter):
         return None
-    return steps[0].condition.sql if steps[0].condition.repeatable else None
+    return steps[0].condition.sql if repeatable(steps[0].condition) else None

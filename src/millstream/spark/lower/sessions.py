@@ -7,9 +7,11 @@ from pyspark.sql.functions import expr
 
 from millstream.plan.expressions import Expr, field
 from millstream.plan.operators import Aggregate, Sessions
-from millstream.spark.lower.aggregate import call, in_windows, listed
+from millstream.spark.lower.aggregate import accumulators, call, figures_kept, grouped, in_windows
 from millstream.spark.lower.figures import figures
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import SessionsTold
 from millstream.spark.lower.types import types_of
 
 
@@ -33,15 +35,19 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
     return Unpacked(tuple(fields))
 
 
-def spec(node: Sessions, rows: Frames) -> dict[str, object]:
+def told(node: Sessions, rows: Frames) -> SessionsTold:
     assert node.closing is not None
-    closing = {"allowed_ms": node.closing.after_ms, "final": node.closing.final}
-    return {
-        "kind": "sessions",
-        "accumulators": listed(node, rows),
-        "gap_ms": node.gap_ms,
-        "closing": closing,
-    }
+    return SessionsTold(
+        accumulators=accumulators(node, rows),
+        time="time",
+        gap_ms=node.gap_ms,
+        after_ms=node.closing.after_ms,
+        final_only=node.closing.final,
+    )
+
+
+def kept(node: Sessions) -> Kept:
+    return Kept(grouped(node.keys[2:]), (*figures_kept(node), f"a gap of {node.gap_ms} ms"))
 
 
 def batch(node: Sessions, rows: Frames) -> DataFrame:
@@ -55,4 +61,4 @@ def batch(node: Sessions, rows: Frames) -> DataFrame:
     return found.selectExpr(*named, *(f"{part.sql} AS {field(part.name)}" for part in node.results))
 
 
-SESSIONS = Lowering(shapes, unpack, spec, batch)
+SESSIONS = Lowering(shapes, unpack, told, kept, batch)

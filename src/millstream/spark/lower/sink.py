@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType
 
 from millstream.errors import MillstreamError
-from millstream.plan.connectors import StagedSink
+from millstream.plan.connectors import CarriedSink, ChoosesNulls
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Sink
 from millstream.planner.stages import Route
@@ -26,10 +26,10 @@ TIMES = (
     """'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", """
     """'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'"""
 )
-JSON_OPTIONS = f"map({TIMES})"
-KEY_OPTIONS = f"map({TIMES}, 'ignoreNullFields', 'false')"
-"""A key names all its columns, for NULL is a value there like any other."""
-CSV_OPTIONS = JSON_OPTIONS
+CSV_OPTIONS = f"map({TIMES})"
+JSON_OPTIONS = f"map({TIMES}, 'ignoreNullFields', 'false')"
+"""A record names all its columns, for NULL is a value like any other."""
+WITHOUT_NULLS = f"map({TIMES}, 'ignoreNullFields', 'true')"
 
 
 def lower_sinks(sinks: tuple[Sink, ...], routes: tuple[Route, ...], upstream: list[Output]) -> DataFrame:
@@ -64,7 +64,7 @@ def carried_types(routes: tuple[Route, ...], upstream: list[Output]) -> dict[str
     found = {}
     for part, way in lanes(routes, upstream).items():
         assert isinstance(part.to, Sink)
-        if isinstance(part.to.options, StagedSink):
+        if isinstance(part.to.options, CarriedSink):
             output = next(output for output in upstream if part.producer in output.producers)
             found[part.to.name] = whole_type(part.to, rows_of(output.frame, way)).json()
     return found
@@ -102,10 +102,19 @@ def record(sink: Sink) -> tuple[str, str]:
     """SQL for a record's key and value."""
     if sink.options.format == "raw":
         return raw(sink)
-    texts = {"json": to_json, "csv": to_csv}
-    value = "NULL" if sink.options.format in WHOLE else texts[sink.options.format](columns(sink))
     key = parted(sink) if apart(sink) else record_key(sink)
+    value = text(sink)
     return key, f"CASE WHEN `_w` > 0 THEN {value} END" if sink.mode == "upsert" else value
+
+
+def text(sink: Sink) -> str:
+    """SQL for a record's value, where it is a text."""
+    if sink.options.format in WHOLE:
+        return "NULL"
+    if sink.options.format == "csv":
+        return to_csv(columns(sink))
+    whole = sink.options.nulls if isinstance(sink.options, ChoosesNulls) else True
+    return to_json(columns(sink), JSON_OPTIONS if whole else WITHOUT_NULLS)
 
 
 def columns(sink: Sink) -> list[tuple[str, str]]:
@@ -118,7 +127,7 @@ def columns(sink: Sink) -> list[tuple[str, str]]:
 
 def apart(sink: Sink) -> tuple[str, ...]:
     """Columns that name folders instead of being written. Who carries rows on in Python is handed all of them."""
-    return () if isinstance(sink.options, StagedSink) else sink.options.partition_by
+    return () if isinstance(sink.options, CarriedSink) else sink.options.partition_by
 
 
 def parted(sink: Sink) -> str:
@@ -142,7 +151,7 @@ def record_key(sink: Sink) -> str:
     ]
     if not chosen and sink.mode == "upsert":
         return "'{}'"
-    return to_json(chosen, KEY_OPTIONS) if chosen else "NULL"
+    return to_json(chosen) if chosen else "NULL"
 
 
 def to_json(columns: list[tuple[str, str]], options: str = JSON_OPTIONS) -> str:

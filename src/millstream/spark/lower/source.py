@@ -11,6 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from millstream.plan.connectors import Reader, record_columns
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Source
+from millstream.spark import jvm
 from millstream.spark.lower.types import schema_of
 
 RECORD = ("key", "value", "partition", "offset", "timestamp")
@@ -56,10 +57,8 @@ def marked(source: Source, rows: DataFrame, marks: DataFrame) -> DataFrame:
 
 def clock(source: Source, place: int, rows: DataFrame, spark: SparkSession) -> dict[str, object]:
     """What the clock is told of a source with a time."""
-    jvm = spark._jvm
-    assert jvm is not None
     rest = {} if source.idle_after_ms is None else {"idle_after_ms": source.idle_after_ms}
-    watermark = jvm.millstream.time.Clock.watermark(rows._jdf)
+    watermark = jvm.named("millstream.time.Clock").watermark(rows._jdf)
     return {"name": source.name, "place": place, "watermark": watermark, "lateness_ms": source.lateness_ms, **rest}
 
 
@@ -103,8 +102,8 @@ def stored_schema(source: Source, spark: SparkSession) -> StructType:
 def decoded(source: Source, records: DataFrame, reader: Reader, spark: SparkSession) -> DataFrame:
     if source.options.format == "raw":
         parts = {name: part for name, part, _ in record_columns(source.options)} | {source.arrival: "timestamp"}
-        chosen = [f"{field(parts.get(part.name, part.name))} AS {field(part.name)}" for part in source.schema]
-        return records.selectExpr("1L AS `_w`", *chosen)
+        named = [f"{field(parts.get(part.name, part.name))} AS {field(part.name)}" for part in source.schema]
+        return records.selectExpr("1L AS `_w`", *named)
     extra = [part for _, part, _ in record_columns(source.options)]
     spec = {
         "source": source.name,
@@ -120,11 +119,9 @@ def decoded(source: Source, records: DataFrame, reader: Reader, spark: SparkSess
         "arrival": source.arrival,
         "versions": source.versioned,
     }
-    jvm = spark._jvm
-    assert jvm is not None
     chosen = records.select(*RECORD, *(["topic"] if reader.names_topic else []), *extra)
     schema = spark_schema(source, spark).json()
-    return DataFrame(jvm.millstream.decode.Decode.apply(chosen._jdf, json.dumps(spec), schema), spark)
+    return DataFrame(jvm.named("millstream.decode.Decode").apply(chosen._jdf, json.dumps(spec), schema), spark)
 
 
 def spark_schema(source: Source, spark: SparkSession) -> StructType:

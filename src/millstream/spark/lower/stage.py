@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from dataclasses import field as field_
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, IntegerType, LongType, StructField, StructType
@@ -12,11 +14,18 @@ from millstream.plan.closing import follows
 from millstream.plan.expressions import field
 from millstream.plan.node import Stateful
 from millstream.planner.stages import JobPlan, Operator, Port, Producer, Route, Stage
+from millstream.spark import jvm
+from millstream.spark.lower.images import images, readers, seen_by
 from millstream.spark.lower.operators import LOWERINGS
 from millstream.spark.lower.ports import Frames, Shape, Unpacked
 from millstream.spark.lower.router import Cell, Lane, route, rows_of
-from millstream.spark.lower.types import as_key, cast, named_struct, sql_type, untimed
+from millstream.spark.lower.state import Placed, StageShape, StateShape, Variable
+from millstream.spark.lower.told import Hosted, Told, as_json
+from millstream.spark.lower.types import as_key, named_struct, sql_type, untimed
 from millstream.spark.lower.unions import lanes
+
+Declared = dict[str, list[dict[str, Any]]]
+"""The state variables of each operator, as its kernel declares them."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +34,15 @@ class Output:
 
     frame: DataFrame
     producers: dict[Producer, tuple[int | None, Unpacked | None]]
-    """For each operator, the shape of its state."""
-    shapes: dict[str, str]
+    """How a stage keeps state."""
+    shape: StageShape | None = None
+    """The routes from those of its producers that say of each change who sees it."""
+    seen: dict[Producer, list[Route]] = field_(default_factory=dict)
 
     def lane(self, route_: Route) -> Lane:
         tag, unpacked = self.producers[route_.producer]
+        if unpacked is not None and route_.producer in self.seen:
+            unpacked = replace(unpacked, condition=seen_by(self.seen[route_.producer], route_))
         return Lane(tag, unpacked, route_.steps)
 
 
@@ -53,21 +66,23 @@ def lower_stage(
     assert routed is not None
     if ticks is not None:
         routed = routed.unionByName(layout.nothing(ticks))
-    specs = [{**part, "upserts": plan.upserted(op)} for op, part in layout.spec()]
-    frame = host(routed, specs, spark, combine, plan.timed)
+    seen = {op: images(plan, op, shapes.unpack(op, "`row`")) for op in stage.operators}
+    hosted = [layout.hosted(operator, plan.upserted(operator), seen[operator]) for operator in stage.operators]
+    frame, declared = host(routed, hosted, spark, combine, plan.timed)
     several = len(stage.operators) > 1
     producers: dict[Producer, tuple[int | None, Unpacked | None]] = {}
     for i, operator in enumerate(stage.operators):
         producers[operator] = (i if several else None, shapes.unpack(operator, f"`_o{i}`"))
-    return Output(frame, producers, {operator.name: layout.shape(operator) for operator in stage.operators})
+    told: dict[Producer, list[Route]] = {op: readers(plan, op) for op in stage.operators if seen[op]}
+    return Output(frame, producers, layout.stage_shape(declared, plan.timed), told)
 
 
 def host(
-    routed: DataFrame, spec: list[dict[str, object]], spark: SparkSession, combine: bool, timed: bool
-) -> DataFrame:
-    jvm = spark._jvm
-    assert jvm is not None
-    return DataFrame(jvm.millstream.stage.Stage.apply(routed._jdf, json.dumps(spec), combine, timed), spark)
+    routed: DataFrame, hosted: list[Hosted], spark: SparkSession, combine: bool, timed: bool
+) -> tuple[DataFrame, Declared]:
+    """The stage's rows, and the state variables that each of its operators declares."""
+    stage = jvm.named("millstream.stage.Stage").of(routed._jdf, as_json(hosted), combine)
+    return DataFrame(stage.apply(routed._jdf, timed), spark), json.loads(stage.declared())
 
 
 class Shapes:
@@ -96,11 +111,8 @@ class Shapes:
     def unpack(self, operator: Operator, struct: str) -> Unpacked:
         return LOWERINGS[type(operator)].unpack(operator, self.frames(operator), struct)
 
-    def spec(self, operator: Operator) -> dict[str, object]:
-        return LOWERINGS[type(operator)].spec(operator, self.frames(operator))
-
-    def unsaved(self, operator: Operator) -> dict[str, object]:
-        return LOWERINGS[type(operator)].unsaved(operator, self.frames(operator))
+    def told(self, operator: Operator) -> Told:
+        return LOWERINGS[type(operator)].told(operator, self.frames(operator))
 
 
 class Layout:
@@ -159,7 +171,7 @@ class Layout:
     def nothing(self, ticks: DataFrame) -> DataFrame:
         """No rows, of a source that Spark must read nevertheless."""
         cells = self.cells(self.ports[0])
-        return ticks.selectExpr(*(f"{cast('NULL', cell.type)} AS {field(cell.name)}" for cell in cells))
+        return ticks.selectExpr(*(f"{cell.typed('NULL')} AS {field(cell.name)}" for cell in cells))
 
     def payload(self, column: Port, port: Port) -> str:
         return named_struct(self.shapes.ports[port].payload) if column == port else "NULL"
@@ -169,26 +181,27 @@ class Layout:
         named = zip(shape.payload, shape.payload_types, strict=True)
         return StructType([StructField(name, type_) for (name, _), type_ in named])
 
-    def shape(self, operator: Operator) -> str:
-        """What the operator's saved state depends on, as text."""
-        keys = ", ".join(sql_type(type_) for type_ in self.shapes.ports[Port(operator)].key_types)
-        inputs = "; ".join(sql_type(self.type(port)) for port in self.ports if port.operator == operator)
-        details = json.dumps(self.shapes.spec(operator), sort_keys=True)
-        return f"key ({keys}), rows {inputs}, {details}"
-
-    def spec(self) -> list[tuple[Operator, dict[str, object]]]:
+    def hosted(self, operator: Operator, upserts: bool, images: tuple[str | None, ...]) -> Hosted:
         first = 1 if self.tagged else 0
-        return [
-            (
-                operator,
-                {
-                    "name": operator.name,
-                    "port": self.ports.index(Port(operator)),
-                    "keys": [first + slot for slot in self.places[operator]],
-                    **self.shapes.spec(operator),
-                    **self.shapes.unsaved(operator),
-                    "follows": isinstance(operator, Stateful) and follows(operator),
-                },
-            )
-            for operator in self.stage.operators
-        ]
+        return Hosted(
+            name=operator.name,
+            keys=tuple(first + slot for slot in self.places[operator]),
+            port=self.ports.index(Port(operator)),
+            upserts=upserts,
+            follows=isinstance(operator, Stateful) and follows(operator),
+            images=images,
+            told=self.shapes.told(operator),
+        )
+
+    def stage_shape(self, declared: Declared, timed: bool) -> StageShape:
+        found = {operator.name: self.placed(operator, declared[operator.name]) for operator in self.stage.operators}
+        stateful = {name: placed for name, placed in found.items() if placed.state.variables}
+        key = (*(["tag"] if self.tagged else []), *map(sql_type, self.slots))
+        return StageShape(key, timed, stateful)
+
+    def placed(self, operator: Operator, declared: list[dict[str, Any]]) -> Placed:
+        kept = LOWERINGS[type(operator)].kept(operator)
+        key = tuple(sql_type(type_) for type_ in self.shapes.ports[Port(operator)].key_types)
+        state = StateShape(kept.by, key, tuple(Variable(**part) for part in declared), kept.means)
+        tag = self.stage.operators.index(operator) if self.tagged else None
+        return Placed(tag, tuple(self.places[operator]), state)

@@ -10,6 +10,8 @@ from millstream.plan.expressions import field
 from millstream.plan.nodes import is_field
 from millstream.plan.operators import Ordering, Top
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored
+from millstream.spark.lower.state import Kept
+from millstream.spark.lower.told import GroupEnds, OrderTold, TopTold
 from millstream.spark.lower.types import types_of
 
 
@@ -33,24 +35,32 @@ def unpack(node: Top, rows: Frames, struct: str) -> Unpacked:
     return Unpacked((*fields, *([(node.rank, f"{struct}.`rank`")] if node.rank else [])))
 
 
-def spec(node: Top, rows: Frames) -> dict[str, object]:
-    places = list(node.input.carries)
-    extra = computed(node)
+def count(node: Top) -> int:
+    """How many rows are wanted, as a number that the kernel can double: no group has so many."""
+    return min(node.count, 2**61)
+
+
+def told(node: Top, rows: Frames) -> TopTold:
     after = closes(node)
-    order = []
-    for part in node.order:
-        own = is_field(part.expr)
-        at = places.index(next(iter(part.expr.fields))) if own else len(places) + extra.index(part)
-        order.append({"at": at, "descending": part.descending, "nulls_first": part.nulls_first})
-    return {
-        "kind": "top",
-        "count": node.count,
-        "order": order,
-        "fields": len(places),
-        "ranked": node.rank is not None,
-        "append_only": node.input.append_only,
-        **({} if after is None else {"closing": {"key": after[0], "after_ms": after[1]}}),
-    }
+    return TopTold(
+        count=count(node),
+        order=tuple(OrderTold(sorted_by(node, part), part.descending, part.nulls_first) for part in node.order),
+        ties=len(node.input.carries),
+        ranked=node.rank is not None,
+        append_only=node.input.append_only,
+        ends=None if after is None else GroupEnds(*after),
+    )
+
+
+def sorted_by(node: Top, part: Ordering) -> str:
+    """The payload's field."""
+    return stored(next(iter(part.expr.fields))) if is_field(part.expr) else f"_by{computed(node).index(part)}"
+
+
+def kept(node: Top) -> Kept:
+    """Of rows that are never taken back, only those are kept that are wanted."""
+    order = ", ".join(f"{part.expr.shown} {'DESC' if part.descending else 'ASC'} {nulls(part)}" for part in node.order)
+    return Kept(node.per, (f"the first {count(node)} by {order}",))
 
 
 def batch(node: Top, rows: Frames) -> DataFrame:
@@ -59,7 +69,7 @@ def batch(node: Top, rows: Frames) -> DataFrame:
     order += [field(name) for name in node.input.carries]
     per = f"PARTITION BY {', '.join(field(name) for name in node.per)} " if node.per else ""
     number = expr(f"CAST(row_number() OVER ({per}ORDER BY {', '.join(order)}) AS BIGINT)")
-    found = rows[0].withColumn("_rank", number).where(f"_rank <= {node.count}")
+    found = rows[0].withColumn("_rank", number).where(f"_rank <= {count(node)}")
     rank = [f"_rank AS {field(node.rank)}"] if node.rank else []
     return found.selectExpr(*(field(name) for name in node.input.carries), *rank)
 
@@ -68,4 +78,4 @@ def nulls(part: Ordering) -> str:
     return f"NULLS {'FIRST' if part.nulls_first else 'LAST'}"
 
 
-TOP = Lowering(shapes, unpack, spec, batch)
+TOP = Lowering(shapes, unpack, told, kept, batch)

@@ -32,9 +32,11 @@ def schema_of(fields: Sequence[FieldType], step: str, at: Location | None, code:
     """Declared columns as Spark knows them."""
     ddl = ", ".join(f"{field(part.name)} {part.type}" for part in fields)
     try:
-        return StructType.fromDDL(ddl) if fields else StructType([])
+        found = StructType.fromDDL(ddl) if fields else StructType([])
     except Exception as error:
         raise MillstreamError(code, f'step "{step}" has a schema that Spark cannot read: {ddl}.', at=at) from error
+    assert isinstance(found, StructType)
+    return found
 
 
 def types_of(frame: DataFrame, expressions: Sequence[str]) -> list[DataType]:
@@ -50,8 +52,9 @@ def common_type(frame: DataFrame, one: DataType, other: DataType) -> DataType:
     if one == other:
         return one
     nulls = f"array({cast('NULL', one)}, {cast('NULL', other)})"
-    element: DataType = types_of(frame, [nulls])[0].elementType
-    return element
+    (array,) = types_of(frame, [nulls])
+    assert isinstance(array, ArrayType)
+    return array.elementType
 
 
 def cast(sql: str, type_: DataType) -> str:

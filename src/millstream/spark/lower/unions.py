@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from millstream.plan.aggregates import Keyed
-from millstream.plan.expressions import Expr, field
+from millstream.plan.expressions import Expr, NamedExpr, field
 from millstream.plan.node import Node
 from millstream.plan.nodes import Project, Sink
 from millstream.planner.stages import Pass, Port, Route
@@ -31,7 +30,9 @@ def widened(node: Node, parts: Sequence[tuple[DataFrame, Lane]]) -> list[Lane]:
     lanes = []
     for (_, lane), part in zip(parts, rows, strict=True):
         same = all(sql_type(own.dataType) == sql_type(type_) for own, type_ in zip(part.schema, wanted, strict=True))
-        casts = [Keyed(name, Expr(cast(field(name), type_))) for name, type_ in zip(node.carries, wanted, strict=True)]
+        casts = [
+            NamedExpr(name, Expr(cast(field(name), type_))) for name, type_ in zip(node.carries, wanted, strict=True)
+        ]
         step = () if same else (Project(None, None, node, tuple(casts)),)
         lanes.append(replace(lane, steps=(*lane.steps, *step)))
     return lanes

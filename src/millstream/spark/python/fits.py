@@ -31,7 +31,7 @@ Fits = Callable[[Any], bool]
 
 SEQUENCES = (list, tuple)
 BYTES = (bytes, bytearray)
-BITS = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
+BITS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
 
 
 def fits(type_: DataType) -> Fits:

@@ -11,9 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pyspark import cloudpickle
+from pyspark import SparkContext, cloudpickle
 
 from millstream.errors import Location, MillstreamError
+from millstream.plan.cluster import is_local
+from millstream.spark.python.modules import SentModules, packed
 
 INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 OWN = str(Path(__file__).resolve().parents[2])
@@ -21,13 +23,16 @@ OWN = str(Path(__file__).resolve().parents[2])
 
 @dataclass(frozen=True)
 class Shipped:
-    """An object on its way, and the folders in which its modules may be found."""
+    """An object on its way, the user's modules, and the folders in which others may be found."""
 
     data: bytes
+    modules: bytes
     path: tuple[str, ...]
 
     def load(self) -> Any:
         sys.path += [folder for folder in self.path if folder not in sys.path]
+        if self.modules and not any(getattr(finder, "sent", None) == self.modules for finder in sys.meta_path):
+            sys.meta_path.append(SentModules(self.modules))
         return pickle.loads(self.data)
 
 
@@ -35,7 +40,7 @@ def ship(what: object, step: str, at: Location | None) -> Shipped:
     """The user's own files go along; what is installed is looked up where the object arrives."""
     by_value(what)
     try:
-        return Shipped(cloudpickle.dumps(what), tuple(folder for folder in sys.path if folder))
+        return Shipped(cloudpickle.dumps(what), modules(), tuple(folder for folder in sys.path if folder))
     except Exception as error:
         raise MillstreamError(
             "MS-PROCESS-009",
@@ -50,6 +55,26 @@ def by_value(what: object) -> None:
     module = inspect.getmodule(what if inspect.isroutine(what) or isinstance(what, type) else type(what))
     if module is not None and module.__name__ != "__main__" and of_the_user(module):
         cloudpickle.register_pickle_by_value(module)
+
+
+def modules() -> bytes:
+    """The source of the user's own modules that are imported here: of a package, all of it.
+
+    For the machines of a cluster, which do not have the user's folders.
+    """
+    context = SparkContext._active_spark_context
+    if context is None or is_local(context.master):
+        return b""
+    found: dict[str, str] = {}
+    for name, module in list(sys.modules.items()):
+        if "." in name or name == "__main__" or not of_the_user(module):
+            continue
+        file = Path(str(module.__file__)).resolve()
+        package = hasattr(module, "__path__")
+        for one in file.parent.rglob("*.py") if package else [file]:
+            if one.suffix == ".py":
+                found[str(one.relative_to(file.parent.parent if package else file.parent))] = one.read_text()
+    return packed(found)
 
 
 def of_the_user(module: ModuleType) -> bool:

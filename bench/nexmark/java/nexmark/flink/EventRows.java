@@ -1,8 +1,6 @@
 package nexmark.flink;
 
 import java.io.IOException;
-import java.io.Serializable;
-import java.util.List;
 import nexmark.Block;
 import nexmark.EventLog;
 import org.apache.flink.api.connector.source.SourceReaderContext;
@@ -13,13 +11,11 @@ import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.data.TimestampData;
 import org.apache.flink.table.data.binary.BinaryStringData;
-import org.apache.flink.table.types.logical.LogicalType;
-import org.apache.flink.table.types.logical.LogicalTypeRoot;
 import org.apache.flink.table.types.logical.RowType;
 
 /**
- * The event of each number. A subtask is given numbers in sequence; blocks are shared out in turn, so that all
- * subtasks read about the same time.
+ * The event of each number. A subtask is given numbers in sequence; blocks are shared out in turn, so that all subtasks
+ * read about the same time.
  */
 final class EventRows implements GeneratorFunction<Long, RowData> {
   private static final long serialVersionUID = 1L;

@@ -18,8 +18,10 @@ import org.apache.flink.table.types.logical.RowType;
 
 /** The file of events as a table of Flink: {@code 'connector' = 'nexmark-events', 'folder' = …}. */
 public final class EventsFactory implements DynamicTableSourceFactory {
-  private static final ConfigOption<String> FOLDER = ConfigOptions.key("folder").stringType().noDefaultValue();
-  private static final ConfigOption<Integer> SUBTASKS = ConfigOptions.key("subtasks").intType().defaultValue(2);
+  private static final ConfigOption<String> FOLDER =
+      ConfigOptions.key("folder").stringType().noDefaultValue();
+  private static final ConfigOption<Integer> SUBTASKS =
+      ConfigOptions.key("subtasks").intType().defaultValue(2);
 
   @Override
   public String factoryIdentifier() {

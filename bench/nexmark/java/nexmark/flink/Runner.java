@@ -17,8 +17,8 @@ import org.apache.flink.util.CloseableIterator;
 
 /**
  * A cluster that stays, for one script after the other. Each line of the input names one: {@code run FILE}, or
- * {@code collect FILE OUT}, which writes the changes of the script's last query as rows {@code op TAB fields}.
- * The answer is a line: {@code done}, or {@code failed} and why.
+ * {@code collect FILE OUT}, which writes the changes of the script's last query as rows {@code op TAB fields}. The
+ * answer is a line: {@code done}, or {@code failed} and why.
  */
 public final class Runner {
   private static final String END = ";\n";
@@ -36,12 +36,16 @@ public final class Runner {
     }
     int slots = Integer.parseInt(settings.getString("taskmanager.numberOfTaskSlots", "2"));
     MiniClusterConfiguration shape = new MiniClusterConfiguration.Builder()
-        .setConfiguration(settings).setNumTaskManagers(1).setNumSlotsPerTaskManager(slots).build();
+        .setConfiguration(settings)
+        .setNumTaskManagers(1)
+        .setNumSlotsPerTaskManager(slots)
+        .build();
     try (MiniCluster cluster = new MiniCluster(shape)) {
       cluster.start();
       settings.setString("execution.target", "remote");
       settings.setString("rest.address", cluster.getRestAddress().get().getHost());
-      settings.setString("rest.port", Integer.toString(cluster.getRestAddress().get().getPort()));
+      settings.setString(
+          "rest.port", Integer.toString(cluster.getRestAddress().get().getPort()));
       new Runner(settings).serve();
     }
     System.exit(0);
@@ -67,8 +71,10 @@ public final class Runner {
   }
 
   private void script(String text, Path out) throws Exception {
-    TableEnvironment tables = TableEnvironment.create(
-        EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(settings).build());
+    TableEnvironment tables = TableEnvironment.create(EnvironmentSettings.newInstance()
+        .inStreamingMode()
+        .withConfiguration(settings)
+        .build());
     String[] statements = text.split(END);
     for (int i = 0; i < statements.length; i++) {
       String statement = statements[i].strip();
@@ -85,7 +91,8 @@ public final class Runner {
   }
 
   private static void write(TableResult result, Path out) throws Exception {
-    try (CloseableIterator<Row> rows = result.collect(); PrintWriter file = new PrintWriter(Files.newBufferedWriter(out))) {
+    try (CloseableIterator<Row> rows = result.collect();
+        PrintWriter file = new PrintWriter(Files.newBufferedWriter(out))) {
       while (rows.hasNext()) {
         Row row = rows.next();
         StringBuilder line = new StringBuilder(row.getKind().shortString());

@@ -16,14 +16,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** The file of events as a stream of Spark: {@code folder}, {@code partitions}, {@code eventsPerEpoch}. */
 public final class EventsProvider implements TableProvider {
-  static final StructType SCHEMA = (StructType) DataType.fromDDL(
-      "kind INT, date_time TIMESTAMP,"
-          + " person STRUCT<id: BIGINT, name: STRING, email: STRING, credit_card: STRING, city: STRING, state: STRING,"
-          + " date_time: TIMESTAMP, extra: STRING>,"
-          + " auction STRUCT<id: BIGINT, item_name: STRING, description: STRING, initial_bid: BIGINT, reserve: BIGINT,"
-          + " date_time: TIMESTAMP, expires: TIMESTAMP, seller: BIGINT, category: BIGINT, extra: STRING>,"
-          + " bid STRUCT<auction: BIGINT, bidder: BIGINT, price: BIGINT, channel: STRING, url: STRING, date_time: TIMESTAMP,"
-          + " extra: STRING>");
+  static final StructType SCHEMA = (StructType) DataType.fromDDL("kind INT, date_time TIMESTAMP, person STRUCT<id:"
+      + " BIGINT, name: STRING, email: STRING, credit_card: STRING, city: STRING, state: STRING, date_time: TIMESTAMP,"
+      + " extra: STRING>, auction STRUCT<id: BIGINT, item_name: STRING, description: STRING, initial_bid: BIGINT,"
+      + " reserve: BIGINT, date_time: TIMESTAMP, expires: TIMESTAMP, seller: BIGINT, category: BIGINT, extra: STRING>,"
+      + " bid STRUCT<auction: BIGINT, bidder: BIGINT, price: BIGINT, channel: STRING, url: STRING, date_time:"
+      + " TIMESTAMP, extra: STRING>");
 
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {

@@ -1,0 +1,12 @@
+package millstream.operator;
+
+/** An operator that may have a group that is called in every epoch, also if there are no rows for it. */
+public interface Seeded {
+  boolean seeded();
+
+  /** Where the group's key stands, which is the constant 0. */
+  int keySlot();
+
+  /** The payload column of its input. */
+  int port();
+}

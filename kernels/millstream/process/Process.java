@@ -1,0 +1,276 @@
+package millstream.process;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import millstream.operator.Moment;
+import millstream.operator.Operator;
+import millstream.operator.OperatorSpec;
+import millstream.python.WorkerPlace;
+import millstream.row.Change;
+import millstream.row.Changes;
+import millstream.row.Layout;
+import millstream.state.ClockTimers;
+import millstream.state.ClockTimers.Due;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+
+/**
+ * A user's Python code with state.
+ *
+ * <p>Rows of many keys are gathered, each key with its state, and handed to a Python process in one go; what comes back
+ * is rows and changes of state. So a key costs no round trip of its own. The rows that are left when the input ends are
+ * handed over by {@link #finish}, for which each task gets a last row (see {@code EndOfInput}).
+ */
+public final class Process extends Operator {
+  private static final long serialVersionUID = 1L;
+  private static final int ROWS_OF_KEY = 0;
+  private static final int TIMER = 1;
+  private static final int CLOCK = 2;
+
+  private final Load.Code code;
+  private final Layout layout;
+  private final ProcessState state;
+  private final boolean clocked;
+  /** The field of a row with its event time; -1: none. */
+  private final int time;
+
+  private transient StatefulProcessorHandle handle;
+  private transient ClockTimers clock;
+  /** NULL: nothing has come yet. */
+  private transient Load load;
+
+  private transient Deque<Due> done;
+
+  /**
+   * What it is told. Types are Spark's, as JSON.
+   *
+   * @param values the row that holds all that is small
+   * @param output rows of the result
+   * @param command what the Python process is to run, in base64
+   * @param python which Python that is
+   * @param time a row's field with its event time; NULL: none
+   * @param clocked whether it sets timers by the clock
+   */
+  public record Told(
+      String values,
+      List<ProcessState.ListTold> lists,
+      List<ProcessState.MapTold> maps,
+      String output,
+      String command,
+      String python,
+      Map<String, String> environment,
+      String time,
+      boolean clocked) {}
+
+  public Process(OperatorSpec spec, Told told) {
+    super(spec.name(), false);
+    StructType key = new StructType();
+    for (StructField part : spec.keys()) {
+      key = key.add("k" + key.length(), part.dataType());
+    }
+    this.code = new Load.Code(
+        new WorkerPlace(told.python, new HashMap<>(told.environment)),
+        Base64.getDecoder().decode(told.command),
+        key,
+        spec.keySlots(),
+        spec.input(0),
+        ProcessState.struct(told.output));
+    this.layout = spec.layout();
+    this.state = new ProcessState(told.values, told.lists, told.maps);
+    this.clocked = told.clocked;
+    this.time = told.time == null ? -1 : code.row().fieldIndex(told.time);
+  }
+
+  @Override
+  public StructType outputType() {
+    return code.output();
+  }
+
+  @Override
+  public boolean gathers() {
+    return true;
+  }
+
+  @Override
+  public void open(StatefulProcessorHandle opened) {
+    handle = opened;
+    done = null;
+    load = null;
+    state.open(opened, name);
+    clock = clocked ? ClockTimers.of(opened) : null;
+  }
+
+  private void start() {
+    if (load == null) {
+      load = new Load(name, code, state, handle, clock, counts);
+    }
+  }
+
+  @Override
+  public Iterator<Change> process(InternalRow key, Changes input, Moment moment) {
+    start();
+    return new Gathering(key.copy(), input, moment);
+  }
+
+  /** Takes the rows of a key in; gives the results of a full load when there is one. */
+  private final class Gathering implements Iterator<Change> {
+    private final InternalRow key;
+    private final Changes input;
+    private final Moment moment;
+    private Iterator<Change> out = Collections.emptyIterator();
+
+    Gathering(InternalRow key, Changes input, Moment moment) {
+      this.key = key;
+      this.input = input;
+      this.moment = moment;
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (!out.hasNext() && take()) {
+        if (load.room() == 0 || !load.takesKeys()) {
+          out = load.hand(key, moment).iterator();
+        }
+      }
+      return out.hasNext();
+    }
+
+    /** Rows of the key up to a full load; whether there were any. */
+    private boolean take() {
+      int before = load.rows();
+      if (time < 0) {
+        while (load.room() > 0 && input.next()) {
+          load.add(input.payload());
+        }
+      } else {
+        inOrder(load.room()).forEach(load::add);
+      }
+      int taken = load.rows() - before;
+      if (taken > 0) {
+        load.addKey(key, ROWS_OF_KEY, 0, taken);
+      }
+      return taken > 0;
+    }
+
+    /**
+     * So many rows of the key, in the order of their time: the shuffle has brought them in any. Those without come
+     * first.
+     */
+    private List<InternalRow> inOrder(int most) {
+      List<InternalRow> found = new ArrayList<>();
+      while (found.size() < most && input.next()) {
+        found.add(input.payload().copy());
+      }
+      found.sort(Comparator.comparingLong(each -> each.isNullAt(time) ? Long.MIN_VALUE : each.getLong(time)));
+      return found;
+    }
+
+    @Override
+    public Change next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      return out.next();
+    }
+  }
+
+  /** The rest of the load, and the timers by the clock that have come. */
+  @Override
+  public Iterator<Change> finish(InternalRow key, int operator, Moment moment) {
+    List<Change> rest = load == null || load.isEmpty() ? List.of() : load.hand(key, moment);
+    List<Due> due = clock == null ? List.of() : clock.due(layout, operator, moment.now());
+    if (due.isEmpty()) {
+      return rest.iterator();
+    }
+    start();
+    counts.timersRung += due.size();
+    return new Firing(key.copy(), due, CLOCK, rest.iterator(), moment);
+  }
+
+  /** The first timer that has come brings all others with it; Spark names them again, one by one, in the same order. */
+  @Override
+  public Iterator<Change> expired(InternalRow key, long at, Moment moment) {
+    start();
+    if (done == null) {
+      List<Due> due = due(layout.operator(key), moment);
+      done = new ArrayDeque<>(due);
+      done.poll();
+      return new Firing(key.copy(), due, TIMER, Collections.emptyIterator(), moment);
+    }
+    Due next = done.peek();
+    if (next != null && next.at() == at && next.key().equals(key)) {
+      done.poll();
+      return Collections.emptyIterator();
+    }
+    load.addKey(key.copy(), TIMER, at, 0);
+    return load.hand(key, moment).iterator();
+  }
+
+  private List<Due> due(int operator, Moment moment) {
+    StatefulProcessorHandleImpl opened = (StatefulProcessorHandleImpl) handle;
+    return ClockTimers.due(opened.getExpiredTimers(moment.watermark(), Option.empty()), layout, operator);
+  }
+
+  /** Timers that have come, a load at a time. A key's timers come in order: a load has each key once. */
+  private final class Firing implements Iterator<Change> {
+    private final InternalRow current;
+    private final int kind;
+    private final Deque<Due> waiting;
+    private final Moment moment;
+    private Iterator<Change> out;
+
+    Firing(InternalRow current, List<Due> due, int kind, Iterator<Change> before, Moment moment) {
+      this.current = current;
+      this.kind = kind;
+      this.out = before;
+      this.waiting = new ArrayDeque<>(due);
+      this.moment = moment;
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (!out.hasNext() && !waiting.isEmpty()) {
+        take();
+        out = load.hand(current, moment).iterator();
+      }
+      return out.hasNext();
+    }
+
+    private void take() {
+      Set<InternalRow> loaded = new HashSet<>();
+      while (!waiting.isEmpty() && load.takesKeys() && loaded.add(waiting.peek().key())) {
+        Due timer = waiting.poll();
+        ImplicitGroupingKeyTracker.setImplicitKey(timer.key());
+        load.addKey(timer.key(), kind, timer.at(), 0);
+        if (kind == CLOCK) {
+          // Spark takes its own timers away itself.
+          clock.delete(timer.at());
+        }
+      }
+    }
+
+    @Override
+    public Change next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      return out.next();
+    }
+  }
+}

@@ -1,7 +1,0 @@
-package millstream.stage;
-
-/** How a join takes changes: in steps that each give few rows. */
-interface JoinSteps {
-  /** The next step; false: there is none. */
-  boolean advance();
-}

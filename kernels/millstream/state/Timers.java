@@ -1,0 +1,83 @@
+package millstream.state;
+
+import millstream.metrics.Counts;
+import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TimerKeyEncoder;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.timers.TimerStateImpl;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.timers.TimerStateUtils;
+import org.apache.spark.sql.execution.streaming.state.StateStore;
+import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import org.apache.spark.sql.streaming.TimeMode;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+
+/**
+ * Timers that are kept once, by time.
+ *
+ * <p>Spark keeps each a second time, by key, so that the timers of a key can be listed, and looks there before it
+ * writes or deletes: six calls of the store for the life of a timer, one of which finds nothing, which is an exception
+ * inside RocksDB. Nobody here lists timers, so that two calls do.
+ */
+public final class Timers extends TimerStateImpl {
+  private final StateStore store;
+  private final TimerKeyEncoder encoder;
+  private final String byTime;
+  private Counts counts;
+  private final UnsafeRow nothing =
+      UnsafeProjection.create(new DataType[] {DataTypes.NullType}).apply(new GenericInternalRow(1));
+
+  Timers(StateStore store, TimeMode mode, ExpressionEncoder<Object> keys) {
+    super(store, mode, keys);
+    this.store = store;
+    this.encoder = new TimerKeyEncoder(keys);
+    this.byTime = TimerStateUtils.getTimerStateVarNames(mode.toString())._2();
+  }
+
+  /** NULL where there is no store: while the query is planned. */
+  static Timers of(StatefulProcessorHandle handle, TimeMode mode) {
+    Opened opened = Opened.of(handle);
+    return opened == null ? null : new Timers(opened.store(), mode, opened.keys());
+  }
+
+  /** Puts them in the place of those that the handle has for event time; NULL where there is no store. */
+  public static Timers into(StatefulProcessorHandle handle) {
+    Timers ours = of(handle, TimeMode.EventTime());
+    if (ours != null) {
+      Opened.of(handle).setTimers(ours);
+    }
+    return ours;
+  }
+
+  /** Who counts the timers that are set from now on; NULL: nobody. */
+  public void count(Counts counts) {
+    this.counts = counts;
+  }
+
+  /** For the key that is set. */
+  @Override
+  public void registerTimer(long at) {
+    if (counts != null) {
+      counts.timersSet++;
+    }
+    store.put(encoded(at), nothing, byTime);
+  }
+
+  @Override
+  public void deleteTimer(long at) {
+    store.remove(encoded(at), byTime);
+  }
+
+  private UnsafeRow encoded(long at) {
+    return encoder.encodeSecIndexKey(
+        ImplicitGroupingKeyTracker.getImplicitKeyOption().get(), at);
+  }
+
+  @Override
+  public scala.collection.Iterator<Object> listTimers() {
+    throw new UnsupportedOperationException("timers are not kept by key");
+  }
+}

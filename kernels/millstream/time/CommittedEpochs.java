@@ -1,0 +1,81 @@
+package millstream.time;
+
+import java.lang.reflect.Field;
+import org.apache.spark.sql.execution.streaming.checkpointing.CommitLog;
+import org.apache.spark.sql.execution.streaming.checkpointing.CommitMetadataBase;
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecutionContext;
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
+import scala.Option;
+import scala.Some;
+import scala.Tuple2;
+
+/**
+ * Spark's commit log, which also keeps how far each source is, and lets a query that is started again go on as if it
+ * had run the last epoch itself.
+ *
+ * <p>Spark reads this log when it has taken up its offsets, and has not yet decided whether to run an epoch: the one
+ * moment at which it can be told of the one before.
+ */
+final class CommittedEpochs extends CommitLog {
+  private final MicroBatchExecution query;
+
+  /** NULL: there is one source with a time, and Spark keeps how far it is. */
+  private final Watermarks watermarks;
+
+  /** Whether an epoch without rows is run when the watermark has moved; in real time there is always another one. */
+  private final boolean waits;
+
+  private boolean resumed;
+
+  private CommittedEpochs(MicroBatchExecution query, String folder, Watermarks watermarks, boolean waits) {
+    super(query.sparkSession(), folder, false);
+    this.query = query;
+    this.watermarks = watermarks;
+    this.waits = waits;
+  }
+
+  /** To be done before the query's first epoch. */
+  static void install(MicroBatchExecution query, String folder, Watermarks watermarks, boolean waits) {
+    query.commitLog(); // It is made when it is first asked for, and would be made again.
+    try {
+      Field field = StreamExecution.class.getDeclaredField("commitLog");
+      field.setAccessible(true);
+      field.set(query, new CommittedEpochs(query, folder, watermarks, waits));
+    } catch (ReflectiveOperationException error) {
+      throw Propagation.moved(error);
+    }
+  }
+
+  @Override
+  public boolean add(long epoch, CommitMetadataBase metadata) {
+    if (watermarks == null) {
+      return super.add(epoch, metadata);
+    }
+    watermarks.write(epoch);
+    boolean added = super.add(epoch, metadata);
+    watermarks.forget(epoch - 2);
+    return added;
+  }
+
+  @Override
+  public Option<Tuple2<Object, CommitMetadataBase>> getLatest() {
+    Option<Tuple2<Object, CommitMetadataBase>> last = super.getLatest();
+    // Spark asks twice. The first time there is no epoch yet to go on from.
+    MicroBatchExecutionContext next = (MicroBatchExecutionContext) query.getLatestExecutionContext();
+    if (waits && !resumed && last.isDefined() && next.batchId() >= 0) {
+      resumed = true;
+      resume(next, (Long) last.get()._1);
+    }
+    return last;
+  }
+
+  private void resume(MicroBatchExecutionContext next, long committed) {
+    // Otherwise an epoch that was begun is run again: after it, Spark looks at the watermark by itself.
+    if (next.batchId() == committed) {
+      MicroBatchExecutionContext last = next.getNextContext();
+      last.executionPlan_$eq(LastEpoch.of(query, next, watermarks));
+      next.previousContext_$eq(new Some<>(last));
+    }
+  }
+}

@@ -1,0 +1,63 @@
+"""The options that say where a job runs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from millstream.errors import MillstreamError
+from millstream.plan.cluster import Cluster, cluster
+
+OPTIONS = (
+    click.option("--master", metavar="URL", help="Where to run: spark://host:7077, yarn, k8s://…, local[4]."),
+    click.option("--deploy-mode", type=click.Choice(("client", "cluster")), help="client: the driver runs here."),
+    click.option("--conf", metavar="NAME=VALUE", multiple=True, help="A setting of Spark's; may be given often."),
+    click.option("--parallelism", type=click.IntRange(1), help="Into how many parts state is divided."),
+    click.option("--environment", metavar="FILE", help="For executors' Python: what `millstream pack` made."),
+    click.option("--shared-disk", is_flag=True, help="Local folders are the same on all machines."),
+)
+
+
+def placed(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command these options, as `on` and `parallelism`."""
+
+    @functools.wraps(command)
+    def call(
+        *,
+        master: str | None,
+        deploy_mode: str | None,
+        conf: tuple[str, ...],
+        environment: str | None,
+        shared_disk: bool,
+        **others: Any,
+    ) -> None:
+        if deploy_mode == "cluster":
+            raise driver_elsewhere(master)
+        settings = dict(pair(one) for one in conf)
+        on: Cluster = cluster(master, conf=settings, environment=environment, shared_disk=shared_disk)
+        command(on=on, **others)
+
+    for option in reversed(OPTIONS):
+        call = option(call)
+    return call
+
+
+def pair(setting: str) -> tuple[str, str]:
+    name, sign, value = setting.partition("=")
+    if not sign or not name.strip():
+        raise click.UsageError(f"--conf {setting}: write it as NAME=VALUE.")
+    return name.strip(), value
+
+
+def driver_elsewhere(master: str | None) -> MillstreamError:
+    standalone = master is not None and master.startswith("spark://")
+    return MillstreamError(
+        "MS-CLUSTER-006",
+        "millstream run starts the driver on this machine, and --deploy-mode cluster wants it on the cluster.",
+        hint="Spark starts no Python driver on a standalone cluster: leave the option out"
+        if standalone
+        else "hand the job's file to spark-submit --deploy-mode cluster: job.run() runs where that says",
+    )

@@ -1,0 +1,25 @@
+"""A topic of a journal as a sink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.connectors.topic_sink import TopicSink
+
+
+@dataclass(frozen=True, kw_only=True)
+class JournalSink(TopicSink):
+    path: str
+
+    @property
+    def system(self) -> str:
+        return "journal"
+
+    def check(self) -> None:
+        # Not at the top: `millstream.journal` offers this class, and whoever is imported first needs the other.
+        from millstream.journal.topics import open_topic
+
+        open_topic(self.path, self.topic)
+
+    def writer(self) -> dict[str, str]:
+        return {"kind": "journal", "path": self.path, "topic": self.topic}

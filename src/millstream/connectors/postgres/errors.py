@@ -1,0 +1,18 @@
+"""What can go wrong with Postgres, as people are told of it."""
+
+from __future__ import annotations
+
+from millstream.errors import MillstreamError
+from millstream.plan.connectors import Errors
+
+# The server does not answer.
+ERRORS = Errors(transient=frozenset({"MS-POSTGRES-001"}))
+
+
+def unreachable(error: Exception) -> MillstreamError:
+    return MillstreamError(
+        "MS-POSTGRES-001",
+        "Postgres does not answer.",
+        found=str(error).strip().splitlines()[0],
+        hint="is the server up, and the address right?",
+    )

@@ -1,0 +1,96 @@
+"""Where a job runs: a Spark master, and what goes along to its machines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from millstream.errors import MillstreamError
+from millstream.plan.errors import here
+from millstream.plan.modes import milliseconds
+
+MASTERS = re.compile(r"local(\[.*\])?|local-cluster\[.*\]|spark://.+|yarn|k8s://.+")
+SLOTS_WITHIN = "1 minute"
+CONNECT = "sc://"
+CLASSIC = (
+    'use a classic session, which this process starts itself: ms.cluster("spark://…"), spark-submit, or '
+    "SparkSession.builder.master(…). Platforms that offer Spark Connect alone, such as serverless compute and shared "
+    "clusters of Databricks, cannot run Millstream"
+)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """`ms.cluster(…)`. Without a master: the one that spark-submit or Spark's own settings name."""
+
+    master: str | None = None
+    conf: tuple[tuple[str, str], ...] = ()
+    environment: str | None = None
+    shared_disk: bool = False
+    slots_within_ms: int = milliseconds(SLOTS_WITHIN)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return dict(self.conf)
+
+    def under(self, above: Cluster | None) -> Cluster:
+        """The same, with what another says in its place."""
+        if above is None:
+            return self
+        return replace(
+            self,
+            master=above.master or self.master,
+            conf=tuple({**self.settings, **above.settings}.items()),
+            environment=above.environment or self.environment,
+            shared_disk=above.shared_disk or self.shared_disk,
+        )
+
+
+def cluster(
+    master: str | None = None,
+    *,
+    conf: Mapping[str, str] | None = None,
+    environment: str | None = None,
+    shared_disk: bool = False,
+    slots_within: str = SLOTS_WITHIN,
+) -> Cluster:
+    """Where a job runs: `job.run(on=ms.cluster("spark://host:7077"))`.
+
+    `master`: as Spark names it; left out, the one of spark-submit or of Spark's own settings. `conf`: Spark's settings
+    by name. `environment`: an archive that `millstream pack` made, for Python code on the machines. `shared_disk`:
+    whether local folders are the same on all machines. `slots_within`: how long to wait for the cluster to give enough
+    task slots.
+    """
+    if master is not None:
+        refuse_unknown(master)
+    given = tuple((str(name), str(value)) for name, value in (conf or {}).items())
+    if "spark.master" in dict(given):
+        raise MillstreamError(
+            "MS-CLUSTER-001", "conf names a master.", at=here(), hint='say it by itself: ms.cluster("spark://…")'
+        )
+    return Cluster(master, given, environment, shared_disk, milliseconds(slots_within))
+
+
+def refuse_unknown(master: str) -> None:
+    if master.startswith(CONNECT):
+        raise connect(f"the master {master}")
+    if MASTERS.fullmatch(master) is None:
+        raise MillstreamError(
+            "MS-CLUSTER-001",
+            f"{master!r} is not the address of a Spark master.",
+            at=here(),
+            hint="spark://host:7077, yarn, k8s://https://host:443 or local[4]",
+        )
+
+
+def connect(what: str) -> MillstreamError:
+    """Its sessions have no JVM in this process, which the kernels are started from."""
+    return MillstreamError(
+        "MS-CLUSTER-003", f"{what} is Spark Connect's, which Millstream cannot run on.", at=here(), hint=CLASSIC
+    )
+
+
+def is_local(master: str | None) -> bool:
+    """Whether driver and tasks are one process of this machine."""
+    return master is not None and (master == "local" or master.startswith("local["))

@@ -1,0 +1,75 @@
+"""How a query's epochs follow one another: its trigger, its clock, and the settings of its mode."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from millstream.plan.modes import MicroBatch, Mode, RealTime
+from millstream.planner.stages import JobPlan
+from millstream.spark import jvm
+from millstream.spark.lower.job import Lowered
+from millstream.spark.sinks import form
+from millstream.spark.target import Target
+
+FILES = "spark.sql.streaming.checkpointFileManagerClass"
+
+
+def started(
+    lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, listed: str, spark: SparkSession
+) -> StreamingQuery:
+    if isinstance(mode, MicroBatch) and mode.clock is not None:
+        return clocked(lowered, listed, mode.clock, target, spark)
+    return writer(lowered, plan, mode, target, listed).start()
+
+
+def writer(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, listed: str) -> DataStreamWriter:
+    made = lowered.frame.writeStream.format(form(plan.sinks)).outputMode("update").queryName(target.job)
+    made = made.option("sinks", listed).option("checkpointLocation", target.folder.spark)
+    if isinstance(mode, RealTime):
+        # pyspark's overloads do not know it yet.
+        real_time: Any = made.option("flush", "each").trigger
+        return cast(DataStreamWriter, real_time(realTime=f"{mode.checkpoint_every_ms} milliseconds"))
+    if isinstance(mode, MicroBatch) and mode.until_caught_up:
+        return made.trigger(availableNow=True)
+    assert isinstance(mode, MicroBatch)
+    return made.trigger(processingTime=f"{mode.every_ms} milliseconds")
+
+
+def clocked(lowered: Lowered, listed: str, clock: str, target: Target, spark: SparkSession) -> StreamingQuery:
+    """All there is, by the clock of a test."""
+    start = jvm.named("millstream.testing.GivenClock").start
+    return StreamingQuery(start(lowered.frame._jdf, clock, target.job, target.folder.spark, listed))
+
+
+def clock_of(lowered: Lowered, mode: Mode, target: Target, spark: SparkSession) -> Any:
+    """Lets time go on without idle sources; None: no source has a time."""
+    if lowered.clock is None:
+        return None
+    every = mode.every_ms if isinstance(mode, MicroBatch) else 0
+    folders = {"commits": target.folder.commits, "watermarks": target.folder.watermarks}
+    told = json.dumps({**lowered.clock, "rests": not ends(mode), **folders})
+    clock = jvm.named("millstream.time.Clock")
+    return clock.of(spark._jsparkSession, target.job, told, every, isinstance(mode, RealTime))
+
+
+def ends(mode: Mode) -> bool:
+    """Whether it works off what there is: then no source is ever idle."""
+    return isinstance(mode, MicroBatch) and mode.until_caught_up
+
+
+def configure(spark: SparkSession, mode: Mode, target: Target) -> None:
+    """Settings of the mode and of the checkpoint's place, on the run's own session."""
+    manager = target.folder.files.checkpoints
+    if manager is not None and spark.conf.get(FILES, None) is None:
+        spark.conf.set(FILES, manager)
+    if isinstance(mode, RealTime):
+        # The allow-list knows Spark's own sinks only; that our plans fit real time is checked when they are made.
+        spark.conf.set("spark.sql.streaming.realTimeMode.allowlistCheck", "false")
+        spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1ms")
+        # A stateless query would log its offsets in the background, after the sinks were told that they are logged.
+        spark.conf.set("spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled", "false")

@@ -1,0 +1,18 @@
+"""Classes of Spark's JVM by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark import SparkContext
+
+
+def named(name: str) -> Any:
+    """A class: `java.lang.Thread`.
+
+    It is asked for as a whole. Asked for part by part, each of its packages would be looked for as a class, in all of
+    Spark's jars.
+    """
+    jvm: Any = SparkContext._jvm
+    assert jvm is not None, "the session was not prepared"
+    return getattr(jvm, name)

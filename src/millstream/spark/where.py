@@ -1,0 +1,177 @@
+"""Where a session that Millstream makes runs, and with which settings.
+
+Said by the user, by spark-submit or by Spark's own files; this machine only if nobody says anything.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
+
+from millstream.errors import MillstreamError
+from millstream.plan.cluster import Cluster, is_local
+from millstream.plan.connectors import Jars
+from millstream.spark.jvm import named
+from millstream.spark.loaded import add_to_driver
+from millstream.spark.packages import class_path
+from millstream.storage import absolute
+
+REQUIRED = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # The form of saved state that real time needs: a job may go on in another mode than it began in.
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # Kernels hand rows over whole. This rule would renumber the fields of their structs, and read the wrong ones.
+    "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
+    # Below inline(…) this rule adds columns to the rows that a kernel then reads by position.
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
+}
+"""What every query of ours runs with, whoever made the session: set on the run's own session."""
+
+OWN = {
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.log.level": "WARN",
+    # How often executors tell what their running tasks have counted: in real time a task lasts as long as an epoch.
+    "spark.executor.heartbeatInterval": "1s",
+    # A tenth of Spark's own interval: ten times as many may fail before an executor gives up.
+    "spark.executor.heartbeat.maxFailures": "600",
+    "spark.sql.adaptive.enabled": "false",
+    # How long a row waits in a half-filled buffer of the streaming shuffle: Spark's 50 ms are most of a row's way.
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
+    # A job of several stages has more than Spark's 100 pieces of generated code: each epoch would compile them again.
+    "spark.sql.codegen.cache.maxEntries": "2000",
+}
+"""For sessions that Millstream makes itself, unless the user, spark-submit or Spark's own files say otherwise."""
+
+ALWAYS = {"spark.app.name": "millstream", "spark.ui.showConsoleProgress": "false"}
+"""Spark says something else of these by itself, as if somebody had chosen it."""
+
+ONE_MACHINE = {
+    # What goes through a shuffle comes from the same disk, most often from its memory.
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.checksum.enabled": "false",
+    "spark.shuffle.file.buffer": "256k",
+}
+
+MADE = "spark.millstream.made"
+OURS = {MADE: "true"}
+"""The mark of a session that Millstream made for a job, and may make again with more slots. A session of the user's, or
+one that a test holds, stays as it is."""
+
+ENVIRONMENT = "environment"
+"""The folder of an executor in which the archive of `millstream pack` is unpacked."""
+PYTHON = "spark.pyspark.python"
+MERGED = ("spark.jars", "spark.archives")
+"""Settings to which we add."""
+
+
+def at_launch(on: Cluster, jars: tuple[Jars, ...], extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What the JVM is started with: jars, the size of its memory. The rest is said when the session is made.
+
+    No local master: Spark's own word for it, `local[*]`, shows later that nobody chose one.
+    """
+    chosen = {**on.settings, **(extra or {})}
+    master = on.master or chosen.pop("spark.master", None)
+    named_master = {"spark.master": master} if master and not is_local(master) else {}
+    return {**chosen, **named_master, "spark.jars": together(chosen.get("spark.jars"), class_path(jars))}
+
+
+def submitted() -> str | None:
+    """The master that spark-submit or Spark's own files name; None if they name none."""
+    master = said().get("spark.master")
+    return None if master == "local[*]" else master
+
+
+def said() -> dict[str, str]:
+    """The settings that the JVM was started with, by whomever."""
+    return dict(SparkConf().getAll())
+
+
+def settings(master: str, on: Cluster, parallelism: int, jars: tuple[Jars, ...]) -> dict[str, str]:
+    """All that a session is made with."""
+    there = said()
+    ours = {**OWN, **(ONE_MACHINE if is_local(master) else {})}
+    return {
+        **{name: value for name, value in ours.items() if name not in there},
+        **ALWAYS,
+        "spark.sql.shuffle.partitions": str(parallelism),
+        **REQUIRED,
+        **on.settings,
+        **({} if is_local(master) else environment(on, there)),
+        "spark.master": master,
+        "spark.jars": together(there.get("spark.jars"), on.settings.get("spark.jars"), class_path(jars)),
+    }
+
+
+def fits(spark: SparkSession, on: Cluster) -> bool:
+    """Whether a session is what was chosen."""
+    conf = spark.sparkContext.getConf()
+    archived = on.environment is None or f"#{ENVIRONMENT}" in (conf.get("spark.archives") or "")
+    return (
+        on.master in (None, spark.sparkContext.master)
+        and archived
+        and all(conf.get(name) == value for name, value in on.settings.items() if name not in MERGED)
+    )
+
+
+def environment(on: Cluster, there: Mapping[str, str]) -> dict[str, str]:
+    """The archive with Python and its packages, on its way to executors."""
+    if on.environment is None:
+        return {}
+    path = absolute(on.environment)
+    if "://" not in path and not Path(path).is_file():
+        raise MillstreamError(
+            "MS-CLUSTER-007",
+            f"there is no environment archive {on.environment}.",
+            hint=f"make it: millstream pack -o {on.environment}",
+        )
+    archives = together(there.get("spark.archives"), on.settings.get("spark.archives"), f"{path}#{ENVIRONMENT}")
+    return {"spark.archives": archives, PYTHON: f"./{ENVIRONMENT}/bin/python"}
+
+
+def together(*lists: str | None) -> str:
+    """Lists with commas as one, in which nothing comes twice."""
+    return ",".join(dict.fromkeys(part for one in lists if one for part in one.split(",") if part))
+
+
+def add_jars(settings: Mapping[str, str]) -> None:
+    """To a driver that was started without them, as spark-submit starts it. Executors fetch what is in the settings."""
+    loader: Any = named("java.lang.Thread").currentThread().getContextClassLoader()
+    if not str(loader.getClass().getName()).endswith("URLClassLoader"):  # Spark was started with them, or by others
+        return
+    known = {str(url.getPath()) for url in loader.getURLs()}
+    for jar in settings["spark.jars"].split(","):
+        if jar.startswith("/") and jar not in known:
+            add_to_driver(loader, Path(jar))
+
+
+def set_python() -> None:
+    """Executors run the Python that this process runs, unless something is said."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def use_python(spark: SparkSession) -> None:
+    """Spark's own setting, which it heeds under spark-submit alone."""
+    wanted = spark.sparkContext.getConf().get(PYTHON)
+    if wanted is not None:
+        spark.sparkContext.pythonExec = wanted
+
+
+def remote() -> str | None:
+    """What of the environment would have pyspark make a session of Spark Connect. An address may hold a token."""
+    if SparkContext._active_spark_context is not None:
+        return None
+    if is_remote():
+        return "the session"
+    return "the address in SPARK_REMOTE" if os.environ.get("SPARK_REMOTE") else None

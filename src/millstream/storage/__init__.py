@@ -1,0 +1,6 @@
+"""Where what a job keeps lies: the paths under a checkpoint, and the files at these paths."""
+
+from millstream.storage.checkpoint import CheckpointFolder
+from millstream.storage.files import Files, absolute, files_at
+
+__all__ = ["CheckpointFolder", "Files", "absolute", "files_at"]

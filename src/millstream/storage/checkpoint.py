@@ -1,0 +1,118 @@
+"""Every path under a checkpoint: what lies there is in FORMAT.md.
+
+<checkpoint>/millstream.json   job, identity, sources, operators with the shape of their state
+<checkpoint>/sources.json      the ids of what the sources read
+<checkpoint>/spark/            offsets, commits and state, as Spark keeps them; `lock` and `run`, of the one run
+<checkpoint>/sinks/            what sinks have prepared
+<checkpoint>/outbox/           a journal: rows that wait for who carries them on, and how far they have come
+<checkpoint>/received/         a journal: what came from sources that cannot be read again
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from millstream.storage.files import Files, files_at
+
+
+@dataclass(frozen=True)
+class CheckpointFolder:
+    root: str
+
+    @classmethod
+    def at(cls, address: str) -> CheckpointFolder:
+        """By its full address, however it was given; an error if nothing can be kept there."""
+        return cls(files_at(address).resolved(address))
+
+    @property
+    def files(self) -> Files:
+        return files_at(self.root)
+
+    @property
+    def about(self) -> str:
+        return f"{self.root}/millstream.json"
+
+    @property
+    def identities(self) -> str:
+        return f"{self.root}/sources.json"
+
+    @property
+    def prepared(self) -> str:
+        return f"{self.root}/sinks"
+
+    @property
+    def received(self) -> str:
+        return f"{self.root}/received"
+
+    @property
+    def outbox(self) -> str:
+        return f"{self.root}/outbox"
+
+    def carried(self, topic: str) -> str:
+        """The number of the last epoch of an outbox's topic that its sink has."""
+        return f"{self.outbox}/{topic}.carried"
+
+    @property
+    def spark(self) -> str:
+        return f"{self.root}/spark"
+
+    @property
+    def lock(self) -> str:
+        return f"{self.spark}/lock"
+
+    @property
+    def run(self) -> str:
+        """The name of the run that came last."""
+        return f"{self.spark}/run"
+
+    @property
+    def query(self) -> str:
+        """What Spark knows of the query: its id."""
+        return f"{self.spark}/metadata"
+
+    @property
+    def offsets(self) -> str:
+        return f"{self.spark}/offsets"
+
+    def offsets_of(self, epoch: int) -> str:
+        return f"{self.offsets}/{epoch}"
+
+    @property
+    def commits(self) -> str:
+        return f"{self.spark}/commits"
+
+    def commit_of(self, epoch: int) -> str:
+        return f"{self.commits}/{epoch}"
+
+    @property
+    def watermarks(self) -> str:
+        return f"{self.spark}/watermarks"
+
+    def source(self, place: int) -> str:
+        """What Spark, or a source itself, keeps for the source of this place."""
+        return f"{self.spark}/sources/{place}"
+
+    def for_kernels(self) -> dict[str, str]:
+        """What the kernels read and write, by name."""
+        return {
+            "spark": self.spark,
+            "lock": self.lock,
+            "run": self.run,
+            "query": self.query,
+            "offsets": self.offsets,
+            "commits": self.commits,
+        }
+
+    def committed(self) -> list[int]:
+        """The epochs that are committed, as far as Spark still has them. Beside them lie checksums."""
+        return sorted(int(name) for name in self.files.names(self.commits) if name.isdecimal())
+
+
+def outbox_topic(sink: str) -> str:
+    """The topic in which a sink's rows wait: of the same name, if a topic can have it."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", sink)
+    if plain == sink and not sink.startswith("."):
+        return sink
+    return f"_{plain}_{hashlib.sha256(sink.encode()).hexdigest()[:8]}"

@@ -1,0 +1,85 @@
+"""Files of a local disk. What is written is there after a power cut: the old or the new, and never a part of it."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+PART = ".part"
+"""How the names of files end that are being written."""
+
+
+class LocalFiles:
+    checkpoints = "millstream.checkpoint.LocalCheckpoints"
+
+    def resolved(self, path: str) -> str:
+        plain = unquote(urlparse(path).path) if path.startswith("file:") else path
+        return str(Path(plain).expanduser().resolve())
+
+    def read(self, path: str) -> str | None:
+        try:
+            return Path(path).read_text()
+        except FileNotFoundError:
+            return None
+
+    def names(self, folder: str) -> list[str]:
+        """Without those that a crash left half written."""
+        try:
+            found = os.listdir(folder)
+        except FileNotFoundError:
+            return []
+        return sorted(name for name in found if not (name.startswith(".") and name.endswith(PART)))
+
+    def create(self, path: str, text: str) -> bool:
+        with written(Path(path), text) as part:
+            try:
+                os.link(part, path)
+            except FileExistsError:
+                return False
+            finally:
+                part.unlink()
+        return True
+
+    def replace(self, path: str, text: str) -> None:
+        with written(Path(path), text) as part:
+            part.replace(path)
+
+    def delete(self, path: str) -> None:
+        Path(path).unlink(missing_ok=True)
+
+
+@contextmanager
+def written(file: Path, text: str) -> Iterator[Path]:
+    """The text under a name of its own, synced; when it has got its place, the folder is synced, too."""
+    make_folder(file.parent)
+    part = file.with_name(f".{file.name}.{uuid.uuid4().hex}{PART}")
+    try:
+        with part.open("w") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        yield part
+    finally:
+        part.unlink(missing_ok=True)
+    sync_folder(file.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """With all above it; new names are durable."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in a folder durable."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

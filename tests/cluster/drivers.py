@@ -1,0 +1,58 @@
+"""A user's program that runs a job on the cluster, as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PYTHON = sys.executable
+JOBS = Path(__file__).parent / "jobs"
+OTHERS = ("MILLSTREAM_", "PYSPARK_", "PYTHONPATH")
+"""Of whoever runs the tests."""
+# What runs for seconds is compiled quickly, not well.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+DEFAULTS = {
+    "spark.driver.extraJavaOptions": QUICK,
+    "spark.executor.extraJavaOptions": QUICK,
+    "spark.executor.memory": "600m",
+}
+"""Spark's own file of settings, as a cluster's machines have one."""
+
+
+def script(name: str) -> str:
+    return str(JOBS / name)
+
+
+class Driver:
+    """A user's program, which speaks to the cluster. What Spark says goes to a file in its folder."""
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        own = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
+        spark = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder)}
+        # spark-submit looks for Python, and by it for Spark, on the path.
+        found = {"PATH": f"{Path(PYTHON).parent}:{os.environ['PATH']}", "MILLSTREAM_LOG": str(folder / "spark.log")}
+        (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in DEFAULTS.items()))
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**own, **spark, **found},
+            stdout=subprocess.PIPE,
+            stderr=(folder / "stderr.txt").open("w"),
+            text=True,
+        )
+        self._stderr = folder / "stderr.txt"
+
+    @property
+    def stderr(self) -> str:
+        return self._stderr.read_text()
+
+    def lines(self) -> list[str]:
+        """What it has printed, when it has ended."""
+        out, _ = self.process.communicate(timeout=300)
+        return out.splitlines()
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.communicate()
