@@ -7,11 +7,11 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What variances are made of: {@code value DOUBLE, sum, sum error, squares, squares error, special, n}.
+ * What variances are made of: {@code value DOUBLE, sum, sum error, squares, squares error, squares rest, special, n}.
  *
- * <p>A row brings its value; merged figures bring sums instead. Sums are kept in two doubles each, and squares are
- * taken exactly, so that a value that is taken back leaves no trace, and that the small difference of two large sums is
- * right.
+ * <p>A row brings its value; merged figures bring sums instead. The sum is kept in two doubles, and the squares, which
+ * have twice as many digits, in three, so that a value that is taken back leaves no trace, and that the small
+ * difference of two large sums is right.
  */
 final class Squares extends Merging {
   private static final long serialVersionUID = 1L;
@@ -35,6 +35,7 @@ final class Squares extends Merging {
         .add("sum_error" + input, "double", false)
         .add("squares" + input, "double", false)
         .add("squares_error" + input, "double", false)
+        .add("squares_rest" + input, "double", false)
         .add("special" + input, "bigint", false)
         .add("n" + input, "bigint", false);
   }
@@ -53,22 +54,26 @@ final class Squares extends Merging {
   @Override
   void clear() {
     sum = new double[2];
-    squares = new double[2];
+    squares = new double[3];
     special = 0;
     count = 0;
   }
 
   @Override
   void merge(InternalRow row, int at) {
-    long rows = row.getLong(at + 6);
+    long rows = row.getLong(at + 7);
     count += rows;
-    special += row.getLong(at + 5);
+    special += row.getLong(at + 6);
     if (!row.isNullAt(at)) {
       add(row.getDouble(at), rows);
       return;
     }
-    plus(sum, row.getDouble(at + 1), row.getDouble(at + 2));
-    plus(squares, row.getDouble(at + 3), row.getDouble(at + 4));
+    for (int part = 0; part < sum.length; part++) {
+      plus(sum, row.getDouble(at + 1 + part));
+    }
+    for (int part = 0; part < squares.length; part++) {
+      plus(squares, row.getDouble(at + 3 + part));
+    }
   }
 
   private void add(double value, long rows) {
@@ -76,21 +81,45 @@ final class Squares extends Merging {
       special += rows;
       return;
     }
-    double weighted = value * rows;
-    plus(sum, weighted, Math.fma(value, rows, -weighted));
+    plusProduct(sum, value, rows);
     double square = value * value;
-    double error = Math.fma(value, value, -square);
-    double total = square * rows;
-    plus(squares, total, Math.fma(square, rows, -total) + error * rows);
+    plusProduct(squares, square, rows);
+    plusProduct(squares, Math.fma(value, value, -square), rows);
   }
 
-  /** Adds a number, given in two parts, to another. */
-  private static void plus(double[] to, double value, double error) {
-    double total = to[0] + value;
-    double part = total - to[0];
-    double lost = (to[0] - (total - part)) + (value - part) + to[1] + error;
-    to[0] = total + lost;
-    to[1] = lost - (to[0] - total);
+  private static void plusProduct(double[] to, double value, double times) {
+    double product = value * times;
+    plus(to, product);
+    plus(to, Math.fma(value, times, -product));
+  }
+
+  /** Adds to a number in several parts, the largest first. What the last part cannot hold is lost. */
+  private static void plus(double[] to, double value) {
+    double left = value;
+    for (int part = 0; part < to.length; part++) {
+      double before = to[part];
+      to[part] = before + left;
+      left = lost(before, left, to[part]);
+    }
+    for (int part = to.length - 1; part > 0; part--) {
+      settle(to, part - 1);
+    }
+    for (int part = 1; part < to.length - 1; part++) {
+      settle(to, part);
+    }
+  }
+
+  /** Moves what fits from a part into the larger one before it. */
+  private static void settle(double[] parts, int at) {
+    double sum = parts[at] + parts[at + 1];
+    parts[at + 1] = lost(parts[at], parts[at + 1], sum);
+    parts[at] = sum;
+  }
+
+  /** By how much the rounded sum of two numbers is less than their sum. */
+  private static double lost(double one, double other, double sum) {
+    double part = sum - one;
+    return (one - (sum - part)) + (other - part);
   }
 
   @Override
@@ -100,8 +129,9 @@ final class Squares extends Merging {
     state[saved + 2] = sum[1];
     state[saved + 3] = squares[0];
     state[saved + 4] = squares[1];
-    state[saved + 5] = special;
-    state[saved + 6] = count;
+    state[saved + 5] = squares[2];
+    state[saved + 6] = special;
+    state[saved + 7] = count;
   }
 
   @Override
@@ -117,7 +147,8 @@ final class Squares extends Merging {
     double share = square / count;
     double rest = Math.fma(-share, count, square);
     double[] left = squares.clone();
-    plus(left, -share, -(rest + error) / count);
+    plus(left, -share);
+    plus(left, -(rest + error) / count);
     double distance = left[0] + left[1];
     return distance <= squares[0] * NOTHING ? 0 : distance;
   }

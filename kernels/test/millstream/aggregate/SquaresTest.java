@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import millstream.Seeds;
 import millstream.row.Rows;
@@ -19,7 +20,7 @@ final class SquaresTest {
   private static final StructType PAYLOAD = new Squares(0).state(new StructType());
 
   private static InternalRow row(double value, long weight) {
-    return Rows.of(PAYLOAD, value, 0.0, 0.0, 0.0, 0.0, 0L, weight);
+    return Rows.of(PAYLOAD, value, 0.0, 0.0, 0.0, 0.0, 0.0, 0L, weight);
   }
 
   /** The sum of squared distances from the mean, exactly. */
@@ -72,6 +73,26 @@ final class SquaresTest {
     figures.add(row(Double.NaN, -1), -1);
     figures.add(row(1e30, -2), -2);
     assertEquals(new GenericInternalRow(new Object[] {3L, 0.0}), figures.result());
+  }
+
+  @Test
+  void zerosThatAreLeftHaveNoDistance() {
+    Seeds.each(random -> {
+      Figures figures = new Figures(new Squares(0), new MemoryHandle());
+      List<Double> values = new ArrayList<>();
+      for (int i = 0; i < 40; i++) {
+        double value = Math.round((random.nextDouble() * 2000 - 1000) * 1000) / 1000.0;
+        values.add(value);
+        figures.add(row(value, 1), 1);
+      }
+      figures.add(row(0.0, 2), 2);
+      figures.endOfEpoch();
+      Collections.shuffle(values, random);
+      for (double value : values) {
+        figures.add(row(value, -1), -1);
+      }
+      assertEquals(new GenericInternalRow(new Object[] {2L, 0.0}), figures.result());
+    });
   }
 
   @Test

@@ -101,7 +101,7 @@ AVG = Function(
 
 def squares(argument: Argument) -> tuple[Accumulator, ...]:
     """Squares are taken by the kernel, exactly; a merged figure has none of the single value."""
-    return (Accumulator("squares", (f"CAST({argument.value} AS DOUBLE)", *["0D"] * 4, "0L", argument.count)),)
+    return (Accumulator("squares", (f"CAST({argument.value} AS DOUBLE)", *["0D"] * 5, "0L", argument.count)),)
 
 
 def spread(name: str, forms: tuple[Form, ...], fewest: int, result: str) -> Function:
