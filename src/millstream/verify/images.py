@@ -16,22 +16,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-PATIENCE = 30
+PATIENCE = 60
+STOPS_WITHIN = 1.0
+"""Seconds. A process that stops while it starts another one can wait for that one, which is stopped, too: it is let go
+and stopped again."""
 PROC = Path("/proc/self")
 
 
 @contextmanager
 def frozen(group: int) -> Iterator[None]:
     """Inside, no process of the group does anything."""
-    os.killpg(group, signal.SIGSTOP)
+    until = time.monotonic() + PATIENCE
     try:
-        until = time.monotonic() + PATIENCE
-        while not stopped(group):
+        while not stops(group):
             if time.monotonic() > until:
-                raise TimeoutError("a process that was stopped goes on")
+                raise RuntimeError("a process that was stopped goes on")
+            os.killpg(group, signal.SIGCONT)
         yield
     finally:
         os.killpg(group, signal.SIGCONT)
+
+
+def stops(group: int) -> bool:
+    os.killpg(group, signal.SIGSTOP)
+    until = time.monotonic() + STOPS_WITHIN
+    while not stopped(group):
+        if time.monotonic() > until:
+            return False
+    return True
 
 
 def stopped(group: int) -> bool:

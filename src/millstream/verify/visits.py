@@ -10,6 +10,7 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from millstream.runtime.faults import VISITS
 from millstream.verify.faults import Fault, Place, Visit
@@ -27,6 +28,7 @@ class Watch:
         self._act = act
         self._counts: Counter[Visit] = Counter()
         self._timers: list[threading.Timer] = []
+        self._failures: list[Exception] = []
         self._lock = threading.Lock()
 
     def visit(self, point: str, epoch: int, sink: str) -> None:
@@ -53,11 +55,17 @@ class Watch:
     def _do(self, fault: Fault) -> None:
         assert self._act is not None
         with self._lock:
-            self._act(fault)
+            try:
+                self._act(fault)
+            except Exception as error:  # the run goes on; whoever waits for its end is told
+                self._failures.append(error)
 
     def end(self) -> None:
+        """Raises what went wrong where something was to be done."""
         for timer in self._timers:
             timer.join()
+        if self._failures:
+            raise self._failures[0]
 
 
 class Listener:
@@ -82,15 +90,13 @@ class Listener:
 
     def _hear(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with connection, connection.makefile("rw") as lines:
-            try:
-                for line in lines:
-                    point, epoch, sink = line.rstrip("\n").split("\t")
-                    self.watch.visit(point, int(epoch), sink)
-                    lines.write("go on\n")
-                    lines.flush()
-            except OSError:  # the process was killed
-                return
+        # The process may be killed at any moment.
+        with suppress(OSError), connection, connection.makefile("rw") as lines:
+            for line in lines:
+                point, epoch, sink = line.rstrip("\n").split("\t")
+                self.watch.visit(point, int(epoch), sink)
+                lines.write("go on\n")
+                lines.flush()
 
     def close(self) -> None:
         self._socket.close()
