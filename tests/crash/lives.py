@@ -12,7 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -85,6 +86,22 @@ class Lives:
         """Up to a fault, at which the process and its JVM are killed in earnest."""
         self._until(At(fault, self._kill_group))
         self.kill()
+
+    def held(self, fault: Fault, meanwhile: Callable[[], None]) -> None:
+        """Up to a fault, where it stands still while something else happens; then it goes on."""
+        self._until(At(fault, meanwhile))
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Inside, its process does nothing at all, as one that was suspended."""
+        assert self._process is not None
+        with frozen(self._process.pid):
+            yield
+
+    def failure(self) -> str | None:
+        """When the run has ended by itself: what it failed with, if it has."""
+        error: str | None = self._answer()
+        return error
 
     def begin(self) -> None:
         """A run without faults."""

@@ -26,6 +26,8 @@ IN_EARNEST = {"micro-batch": ("sink.publish.between",), "real-time": ("commits.b
 
 
 USERS = 30
+ENOUGH = 20
+"""So many matches show something."""
 
 
 class Generator:
@@ -120,7 +122,7 @@ def finish(lives: Lives, folder: Path, likes: list[tuple[str, str, int]]) -> Non
     lives.stop()
     matches, popular = found(folder / "journal")
     want_matches, want_popular = expected(likes)
-    assert want_matches.total() > 20, "the likes were too few to show anything"
+    assert want_matches.total() > ENOUGH, "the likes were too few to show anything"
     for sink in (matches, in_files(folder / "files")):
         assert sink - want_matches == Counter(), "some are there that should not be, or twice"
         assert want_matches - sink == Counter(), "some are missing"

@@ -27,7 +27,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 ROWS = 120
 FAULTS = (
     Fault("state.during", 2),
-    Fault("watermarks.after", 4),
+    Fault("decision.after", 4),
     # The last rows of the one topic are read, those of the other are not.
     Fault("sink.publish.between", 6),
 )

@@ -44,7 +44,7 @@ class Disk:
     # A job's sink, by hand.
 
     def open_file(self, epoch: int, task: int = 0, attempt: int = 0, partition: int = 0) -> Path:
-        return self.folder(partition) / "open" / f"job-{epoch:012d}-{task:05d}-{attempt}.seg"
+        return self.folder(partition) / "open" / f"job-{epoch:012d}-{task:05d}-0-{attempt}.seg"
 
     def write_open(self, file: Path, *values: str) -> None:
         with file.open("ab") as out:
@@ -53,7 +53,7 @@ class Disk:
             out.write(b"".join(fmt.encode(0, None, value.encode()) for value in values))
 
     def publish(self, file: Path, base: int) -> Path:
-        token = file.name.rsplit("-", 1)[0]
+        token = file.name.rsplit("-", 2)[0]
         return file.rename(file.parent.parent / f"{base:020d}-{token}.seg")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -190,14 +189,6 @@ def test_a_torn_published_segment_is_corrupt(disk: Disk) -> None:
         with pytest.raises(MillstreamError) as caught:
             call()
         assert caught.value.code == "MS-JOURNAL-003"
-
-
-def test_describe_tells_prepared_epochs(disk: Disk) -> None:
-    files = [{"partition": 0, "name": "x", "records": n} for n in (5, 7)]
-    prepared = disk.path / "t" / "prepared"
-    (prepared / "job_1.out-000000000007.json").write_text(json.dumps({"format": 1, "epoch": 7, "files": files}))
-    (prepared / "job_1.out-000000000008.json.tmp").write_text("{")
-    assert journal.describe(disk.path, "t").prepared == (journal.PreparedEpoch("job_1.out", 7, 12),)
 
 
 steps = st.one_of(

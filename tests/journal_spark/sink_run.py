@@ -34,24 +34,39 @@ def paths(checkpoint: Path) -> str:
     return json.dumps(CheckpointFolder(str(checkpoint)).for_kernels())
 
 
+NAME = "job"
+
+
 @contextmanager
-def recovered(spark: SparkSession, sinks: str, checkpoint: Path) -> Iterator[Any]:
-    """What a run does around its query: recovery, locks, and the publisher that listens."""
+def recovered(spark: SparkSession, sinks: str, checkpoint: Path, publishing: bool = True) -> Iterator[Any]:
+    """What a run does around its query: recovery, locks, the commit log, and the publisher that listens."""
     jvm = spark._jvm
     assert jvm is not None
-    locks = jvm.millstream.sink.Recovery.run(sinks, paths(checkpoint))
-    publisher = jvm.millstream.sink.Publisher(sinks, paths(checkpoint))
-    spark._jsparkSession.streams().addListener(publisher)
+    streams = spark._jsparkSession.streams()
+    tenure = jvm.millstream.sink.Recovery.run(sinks, paths(checkpoint))
+    commits = CheckpointFolder(str(checkpoint)).commits
+    listeners = [jvm.millstream.time.Committing(spark._jsparkSession, NAME, commits, tenure.decisions(), None)]
+    publisher = jvm.millstream.sink.Publisher(tenure) if publishing else None
+    listeners += [publisher] if publishing else []
+    for listener in listeners:
+        streams.addListener(listener)
     try:
         yield publisher
     finally:
-        publisher.close()
-        spark._jsparkSession.streams().removeListener(publisher)
-        locks.close()
+        if publisher is not None:
+            publisher.close()
+        for listener in listeners:
+            streams.removeListener(listener)
+        tenure.close()
+
+
+def decisions(checkpoint: Path) -> list[dict[str, Any]]:
+    """What is there of the sequence, in order."""
+    return [json.loads(file.read_text()) for file in sorted((checkpoint / "decisions").glob("[0-9]*"))]
 
 
 def start(df: DataFrame, sinks: str, checkpoint: Path, **trigger: Any) -> StreamingQuery:
-    writer = df.writeStream.format("millstream-sinks").option("sinks", sinks).outputMode("update")
+    writer = df.writeStream.format("millstream-sinks").queryName(NAME).option("sinks", sinks).outputMode("update")
     if "realTime" in trigger:
         writer = writer.option("flush", "each")
     return writer.option("checkpointLocation", CheckpointFolder(str(checkpoint)).spark).trigger(**trigger).start()

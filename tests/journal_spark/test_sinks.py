@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.journal_spark.segment_bytes import Record, append, frame, make_topic, read_topic, write_segment
-from tests.journal_spark.sink_run import contents, paths, recovered, sink, start, stream
+from tests.journal_spark.sink_run import contents, decisions, paths, recovered, sink, start, stream
 
 
 def tagged(spark: SparkSession, rows: list[tuple[int, str | None, str | None, int]]) -> DataFrame:
@@ -99,7 +99,7 @@ def test_several_sinks_in_one_query(spark: SparkSession, tmp_path: Path) -> None
         write_segment(source / str(partition), 0, rows)
     make_topic(tmp_path, "even", 2)
     make_topic(tmp_path, "all")
-    sinks = json.dumps([sink(tmp_path, "even"), sink(tmp_path, "all", "changelog")])
+    sinks = json.dumps([sink(tmp_path, "even"), sink(tmp_path, "all", "changelog", "job_2")])
     df = stream(spark, tmp_path, "in", maxRowsPerEpoch="10").selectExpr(
         "explode(if(CAST(CAST(value AS STRING) AS INT) % 2 = 0, array(0, 1), array(1))) sink",
         "key",
@@ -112,32 +112,32 @@ def test_several_sinks_in_one_query(spark: SparkSession, tmp_path: Path) -> None
     assert sorted(key or b"" for key, _ in contents(tmp_path, "all")) == keys
     assert len(contents(tmp_path, "even")) == 20
     assert all(int(value or b"") % 2 == 0 for _, value in contents(tmp_path, "even"))
-    assert list((tmp_path / "all" / "prepared").iterdir()) == []
+    assert [found.get("sinks") for found in decisions(tmp_path / "checkpoint")] == [None, None]
 
 
 def test_two_phases(spark: SparkSession, tmp_path: Path) -> None:
-    """Without a publisher, epochs stay prepared; recovery publishes what the checkpoint says is committed."""
+    """Without a publisher, epochs stay prepared; recovery publishes those that count, and throws the others away."""
     segment = write_segment(make_topic(tmp_path, "in") / "0", 0, [Record(b"k", b"0")])
     make_topic(tmp_path, "out")
     sinks = json.dumps([sink(tmp_path, "out")])
     checkpoint = tmp_path / "checkpoint"
     df = stream(spark, tmp_path, "in").selectExpr("0 sink", "key", "value", "1L w")
-    for i in range(1, 3):
-        start(df, sinks, checkpoint, availableNow=True).awaitTermination(60)
-        append(segment, Record(b"k", str(i).encode()))
-    lists = sorted(path.name for path in (tmp_path / "out" / "prepared").iterdir())
-    assert lists == ["job_1-000000000000.json", "job_1-000000000001.json"]
-    listed = json.loads((tmp_path / "out" / "prepared" / lists[1]).read_text())
-    assert listed["format"] == 1
-    assert listed["epoch"] == 1
-    assert [(file["partition"], file["records"]) for file in listed["files"]] == [(0, 1)]
+    with recovered(spark, sinks, checkpoint, publishing=False):
+        for i in range(1, 3):
+            start(df, sinks, checkpoint, availableNow=True).awaitTermination(60)
+            append(segment, Record(b"k", str(i).encode()))
+    made = decisions(checkpoint)
+    assert [found.get("epoch") for found in made] == [None, 0, 1]
+    files = made[2]["sinks"]["job_1"]["files"]
+    assert [(file["partition"], file["records"]) for file in files] == [(0, 1)]
     assert contents(tmp_path, "out") == []
 
+    # Killed before it was decided that epoch 1 counts.
+    (checkpoint / "decisions" / "000000000002").unlink()
     for name in ("1", ".1.crc"):
         (checkpoint / "spark" / "commits" / name).unlink(missing_ok=True)
     recovery(spark).run(sinks, paths(checkpoint)).close()
     assert contents(tmp_path, "out") == [(b"k", b"0")]
-    assert list((tmp_path / "out" / "prepared").iterdir()) == []
     assert list((tmp_path / "out" / "0" / "open").iterdir()) == []
 
     with recovered(spark, sinks, checkpoint):
@@ -145,19 +145,51 @@ def test_two_phases(spark: SparkSession, tmp_path: Path) -> None:
     assert contents(tmp_path, "out") == [(b"k", b"0"), (b"k", b"1"), (b"k", b"2")]
 
 
+def test_an_epoch_that_counts_reaches_sparks_log(spark: SparkSession, tmp_path: Path) -> None:
+    """Killed behind the decision, before Spark's log was written: the next run writes it, and reads no row again."""
+    write_segment(make_topic(tmp_path, "in") / "0", 0, [Record(b"k", b"0")])
+    make_topic(tmp_path, "out")
+    sinks = json.dumps([sink(tmp_path, "out")])
+    commits = tmp_path / "c" / "spark" / "commits"
+    df = stream(spark, tmp_path, "in").selectExpr("0 sink", "key", "value", "1L w")
+    with recovered(spark, sinks, tmp_path / "c", publishing=False):
+        start(df, sinks, tmp_path / "c", availableNow=True).awaitTermination(60)
+    written = (commits / "0").read_bytes()
+    (commits / "0").unlink()
+    with recovered(spark, sinks, tmp_path / "c"):
+        assert (commits / "0").read_bytes() == written
+        start(df, sinks, tmp_path / "c", availableNow=True).awaitTermination(60)
+    assert contents(tmp_path, "out") == [(b"k", b"0")]
+
+
 def test_publishing_again_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     write_segment(make_topic(tmp_path, "in") / "0", 0, [Record(b"k", b"0")])
     make_topic(tmp_path, "out")
     sinks = json.dumps([sink(tmp_path, "out")])
     df = stream(spark, tmp_path, "in").selectExpr("0 sink", "key", "value", "1L w")
-    start(df, sinks, tmp_path / "c", availableNow=True).awaitTermination(60)
-    listed = next((tmp_path / "out" / "prepared").iterdir())
-    kept = listed.read_bytes()
+    with recovered(spark, sinks, tmp_path / "c", publishing=False):
+        start(df, sinks, tmp_path / "c", availableNow=True).awaitTermination(60)
+    decided = tmp_path / "c" / "decisions" / "000000000001"
+    kept = decided.read_bytes()
     recovery(spark).run(sinks, paths(tmp_path / "c")).close()
-    listed.write_bytes(kept)
+    assert "sinks" not in json.loads(decided.read_text())
+    decided.write_bytes(kept)
     recovery(spark).run(sinks, paths(tmp_path / "c")).close()
     assert contents(tmp_path, "out") == [(b"k", b"0")]
-    assert not listed.exists()
+
+
+def test_a_sink_that_is_gone_with_rows_yet_to_be_published(spark: SparkSession, tmp_path: Path) -> None:
+    write_segment(make_topic(tmp_path, "in") / "0", 0, [Record(b"k", b"0")])
+    make_topic(tmp_path, "out")
+    sinks = json.dumps([sink(tmp_path, "out")])
+    df = stream(spark, tmp_path, "in").selectExpr("0 sink", "key", "value", "1L w")
+    with recovered(spark, sinks, tmp_path / "c", publishing=False):
+        start(df, sinks, tmp_path / "c", availableNow=True).awaitTermination(60)
+    with pytest.raises(Exception, match="MS-SINK-008: epoch 0 has rows for sink job_1"):
+        recovery(spark).run("[]", paths(tmp_path / "c"))
+    recovery(spark).run(sinks, paths(tmp_path / "c")).close()
+    assert contents(tmp_path, "out") == [(b"k", b"0")]
+    recovery(spark).run("[]", paths(tmp_path / "c")).close()
 
 
 def test_a_sink_follows_a_torn_producer(spark: SparkSession, tmp_path: Path) -> None:

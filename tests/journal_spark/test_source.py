@@ -59,7 +59,7 @@ def test_segments_follow_each_other(spark: SparkSession, tmp_path: Path) -> None
     write_segment(folder / "0", 3, rows(2, 3))
     (folder / "0" / "00000000000000000005-job-000000000000-00000.seg").write_bytes(header() + frame(rows(1, 5)[0]))
     (folder / "0" / "open").mkdir()
-    (folder / "0" / "open" / "job-000000000001-00000-7.seg").write_bytes(header() + frame(rows(1, 6)[0]))
+    (folder / "0" / "open" / "job-000000000001-00000-0-7.seg").write_bytes(header() + frame(rows(1, 6)[0]))
     assert values(read(spark, tmp_path)) == names(6)
     assert values(read(spark, tmp_path, starting='{"0": 2}', ending='{"0": 4}')) == ["v2", "v3"]
 

@@ -24,7 +24,7 @@ class Driver:
             "writer": f"{topic}.1",
             "mode": "append",
             "topic": topic,
-            "prepared": str(folder / "sinks"),
+            "repairs": str(folder / "repairs"),
             "kafka.bootstrap.servers": topics.servers,
         }
         self._spec = self._jvm.millstream.sink.SinkSpec.parse(json.dumps([told]))[0]
@@ -33,7 +33,7 @@ class Driver:
 
     def attempt(self, epoch: int, attempt: int, *values: str) -> Any:
         """A task's attempt that has prepared its rows."""
-        task = getattr(self._jvm.millstream.sink, "SinkKind$TaskId")(epoch, 0, attempt, False, epoch - 1)
+        task = getattr(self._jvm.millstream.sink, "SinkKind$TaskId")(epoch, 0, 0, attempt, False, epoch - 1)
         writer = self._kind.writer(self._spec, task)
         for value in values:
             writer.write(None, json.dumps(value).encode())
@@ -43,8 +43,8 @@ class Driver:
         tasks = self._jvm.java.util.ArrayList()
         for one in prepared:
             tasks.add(one)
-        self.committer.prepared(epoch, tasks)
-        self.committer.publish(epoch)
+        decided = self.committer.prepared(epoch, tasks)
+        self.committer.publish(epoch, decided, getattr(self._jvm.millstream.sink, "Committer$Fence").NONE)
 
 
 def test_what_a_late_attempt_leaves_open_is_not_committed_later(

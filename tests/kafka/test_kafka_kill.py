@@ -40,14 +40,14 @@ POINTS = {
         "sink.write",
         "sink.prepare.before",
         "sink.prepare.after",
-        "commits.before",
+        "decision.after",
         "sink.publish.before",
         "sink.publish.between",
     ),
     # Where an epoch that is run again has the same rows, half of them will do.
-    "micro-batch": ("sink.write", "commits.before", "sink.publish.between"),
+    "micro-batch": ("sink.write", "decision.after", "sink.publish.between"),
 }
-IN_EARNEST = {"real-time": "commits.before", "micro-batch": "sink.publish.between"}
+IN_EARNEST = {"real-time": "decision.after", "micro-batch": "sink.publish.between"}
 """Where the process dies; at the other points an image of it goes on."""
 
 

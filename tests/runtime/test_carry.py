@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import millstream as ms
 from millstream.journal import format as fmt
 from millstream.journal.topics import create, open_topic
-from millstream.journal.topics import describe as describe_topic
 from millstream.plan.connectors import Carried
-from millstream.runtime import carry
 from millstream.runtime.carry import Load
 from millstream.storage import CheckpointFolder
 from millstream.storage.checkpoint import outbox_topic
@@ -37,19 +34,13 @@ class Kept:
 
 
 class Outbox:
-    """What the kernels do: two files of an epoch, prepared, and published one after the other."""
+    """What the kernels do: two files of an epoch, published one after the other."""
 
     def __init__(self, folder: CheckpointFolder) -> None:
         create(folder.outbox, TOPIC)
         self.sink = Kept()
         self.load = Load(TOPIC, open_topic(folder.outbox, TOPIC), folder, self.sink)
         self._topic = Path(folder.outbox) / TOPIC
-
-    def list_of(self, epoch: int) -> Path:
-        return self._topic / "prepared" / f"job-{epoch:012d}.json"
-
-    def prepare(self, epoch: int) -> None:
-        self.list_of(epoch).write_text('{"format": 1, "files": []}')
 
     def publish(self, epoch: int, task: int, base: int) -> None:
         name = f"{base:020d}-job-{epoch:012d}-{task:05d}.seg"
@@ -61,52 +52,17 @@ def outbox(tmp_path: Path) -> Outbox:
     return Outbox(CheckpointFolder(str(tmp_path)))
 
 
-def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
-    """Something happens while the lists are looked at: just behind that look."""
-    original = describe_topic
-    happened: list[bool] = []
-
-    def describe(*arguments: Any) -> Any:
-        found = original(*arguments)
-        if not happened:
-            happened.append(True)
-            happens()
-        return found
-
-    monkeypatch.setattr(carry, "describe", describe)
-
-
-def test_an_epoch_that_is_published_while_one_looks(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of it is there, and its list came after the lists were read: it is not whole."""
-
-    def half() -> None:
-        outbox.prepare(0)
-        outbox.publish(0, 0, base=0)
-
-    meanwhile(monkeypatch, half)
-    outbox.load.carry()
-    outbox.load.carry()
+def test_an_epoch_that_is_published_in_part_is_not_carried(outbox: Outbox) -> None:
+    outbox.publish(0, 0, base=0)
+    outbox.load.carry(-1)
     assert outbox.sink.epochs == {}
     outbox.publish(0, 1, base=1)
-    outbox.list_of(0).unlink()
-    outbox.load.carry()
+    outbox.publish(1, 0, base=2)
+    outbox.load.carry(0)
     assert outbox.sink.epochs == {0: ["0.0", "0.1"]}
-
-
-def test_an_epoch_that_becomes_whole_while_one_looks(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    outbox.prepare(0)
-    outbox.publish(0, 0, base=0)
-
-    def rest() -> None:
-        outbox.publish(0, 1, base=1)
-        outbox.list_of(0).unlink()
-        outbox.prepare(1)
-        outbox.publish(1, 0, base=2)
-
-    meanwhile(monkeypatch, rest)
-    for _ in range(2):
-        outbox.load.carry()
-    assert outbox.sink.epochs == {0: ["0.0", "0.1"]}
+    outbox.publish(1, 1, base=3)
+    outbox.load.carry(1)
+    assert outbox.sink.epochs == {0: ["0.0", "0.1"], 1: ["1.0", "1.1"]}
 
 
 def test_a_note_that_is_damaged(outbox: Outbox) -> None:
@@ -114,10 +70,10 @@ def test_a_note_that_is_damaged(outbox: Outbox) -> None:
     outbox.publish(0, 0, base=0)
     Path(outbox.load.note).write_text("")
     with pytest.raises(ms.MillstreamError) as error:
-        outbox.load.carry()
+        outbox.load.carry(0)
     assert error.value.code == "MS-CHECKPOINT-007"
     Path(outbox.load.note).unlink()
-    outbox.load.carry()
+    outbox.load.carry(0)
     assert outbox.sink.epochs == {0: ["0.0"]}
 
 

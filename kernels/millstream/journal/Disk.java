@@ -68,8 +68,7 @@ public interface Disk {
 
   /** Writes a file, whole and durable, in place of the one that is there. */
   default void writeAtomically(String path, byte[] bytes) throws IOException {
-    String part = path + ".part";
-    delete(part);
+    String part = partOf(path);
     try (Output out = create(part)) {
       out.write(bytes, 0, bytes.length);
       out.sync();

@@ -6,7 +6,7 @@ import java.util.regex.Pattern;
 /** The name of a segment in a partition's folder: its base, and the token of the sink that published it. */
 public record SegmentName(String file, long base, String token) implements Comparable<SegmentName> {
   private static final Pattern NAME = Pattern.compile("(\\d{20})(?:-([\\w.]+-\\d{12}-\\d{5}))?\\.seg");
-  private static final Pattern OPEN = Pattern.compile("([\\w.]+)-(\\d{12})-(\\d{5})-(\\d+)\\.seg");
+  private static final Pattern OPEN = Pattern.compile("([\\w.]+)-(\\d{12})-(\\d{5})-(\\d+)-(\\d+)\\.seg");
 
   /** Null if the name is not that of a segment. */
   static SegmentName of(String file) {
@@ -34,7 +34,7 @@ public record SegmentName(String file, long base, String token) implements Compa
   }
 
   /** A file in {@code open/}: whose it is. */
-  public record Open(String file, String writer, long epoch, int task, long attempt) {
+  public record Open(String file, String writer, long epoch, int task, long tenure, long attempt) {
     /** Null if the name is not that of an open file. */
     public static Open of(String file) {
       Matcher matcher = OPEN.matcher(file);
@@ -45,11 +45,13 @@ public record SegmentName(String file, long base, String token) implements Compa
               matcher.group(1),
               Long.parseLong(matcher.group(2)),
               Integer.parseInt(matcher.group(3)),
-              Long.parseLong(matcher.group(4)));
+              Long.parseLong(matcher.group(4)),
+              Long.parseLong(matcher.group(5)));
     }
 
-    public static Open of(String writer, long epoch, int task, long attempt) {
-      return new Open(SegmentName.token(writer, epoch, task) + "-" + attempt + ".seg", writer, epoch, task, attempt);
+    public static Open of(String writer, long epoch, int task, long tenure, long attempt) {
+      String file = SegmentName.token(writer, epoch, task) + "-" + tenure + "-" + attempt + ".seg";
+      return new Open(file, writer, epoch, task, tenure, attempt);
     }
 
     public String token() {

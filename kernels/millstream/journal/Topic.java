@@ -83,11 +83,6 @@ public final class Topic {
     return folder(partition) + "/open";
   }
 
-  /** Lists of epochs that are prepared. */
-  public String prepared() {
-    return folder() + "/prepared";
-  }
-
   /** Held by the one writer of a partition, on a local disk. */
   Path lock(int partition) throws IOException {
     return Path.of(folder(partition)).toRealPath().resolve("lock");

@@ -1,5 +1,6 @@
 package millstream.kafka;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,15 +9,15 @@ import millstream.sink.Committer;
 import millstream.sink.SinkSpec;
 import millstream.sink.TaskWriter;
 
-/** Prepares by a list of open transactions, publishes by committing them. */
+/** Prepares by open transactions, publishes by committing them. */
 final class KafkaCommitter implements Committer {
   private final SinkSpec spec;
-  private final PreparedLists lists;
+  private final Repairs repairs;
   private Transactions transactions;
 
   KafkaCommitter(SinkSpec spec) {
     this.spec = spec;
-    this.lists = new PreparedLists(spec);
+    this.repairs = new Repairs(spec);
   }
 
   /** Connects when it is needed: most committers only prepare. */
@@ -28,50 +29,41 @@ final class KafkaCommitter implements Committer {
   }
 
   @Override
-  public void prepared(long epoch, List<TaskWriter.Prepared> tasks) throws IOException {
-    List<PreparedTransaction> open = new ArrayList<>();
-    for (TaskWriter.Prepared task : tasks) {
-      open.add((PreparedTransaction) task);
-    }
-    Faults.at("sink.prepare.before", epoch);
-    lists.write(epoch, open);
-    Faults.at("sink.prepare.after", epoch);
+  public JsonNode prepared(long epoch, List<TaskWriter.Prepared> tasks) {
+    return PreparedTransaction.json(
+        tasks.stream().map(task -> (PreparedTransaction) task).toList());
   }
 
   @Override
-  public void publish(long upTo) throws IOException {
-    for (long epoch : lists.epochs().headSet(upTo, true)) {
-      List<PreparedTransaction> open = lists.read(epoch);
-      Faults.at("sink.publish.before", epoch);
-      // One alone, to see that they can be ended; then the others, all at once.
-      List<PreparedTransaction> lost =
-          new ArrayList<>(transactions().commit(open.subList(0, Math.min(1, open.size()))));
-      if (open.size() > 1) {
-        Faults.at("sink.publish.between", epoch);
-        lost.addAll(transactions().commit(open.subList(1, open.size())));
-      }
-      if (!lost.isEmpty()) {
-        repair(lost, epoch);
-        // Another attempt of the task may have taken the id: what it wrote is open still, and its client would commit
-        // it.
-        transactions().abortOpen();
-      }
-      lists.delete(epoch);
-      Faults.at("sink.publish.after", epoch);
+  public void publish(long epoch, JsonNode prepared, Fence fence) throws IOException {
+    List<PreparedTransaction> open = PreparedTransaction.parse(prepared);
+    Faults.at("sink.publish.before", epoch, spec.name());
+    // One alone, to see that they can be ended; then the others, all at once.
+    List<PreparedTransaction> lost = new ArrayList<>(transactions().commit(open.subList(0, Math.min(1, open.size()))));
+    if (open.size() > 1) {
+      Faults.at("sink.publish.between", epoch, spec.name());
+      lost.addAll(transactions().commit(open.subList(1, open.size())));
     }
+    if (!lost.isEmpty()) {
+      fence.check();
+      List<PreparedTransaction> instead = repairs.read(epoch);
+      repair(instead == null ? lost : transactions().commit(instead), epoch);
+      // Another attempt of the task may have taken the id: what it wrote is open still, and its client would commit
+      // it.
+      transactions().abortOpen();
+    }
+    Faults.at("sink.publish.after", epoch, spec.name());
   }
 
-  /**
-   * The others are committed: what is written again takes the place of the list, and then is committed as they were.
-   */
+  /** The others are committed: what is written again takes the place of those that are lost. */
   private void repair(List<PreparedTransaction> lost, long epoch) throws IOException {
     try (Repair repair = new Repair(spec, epoch)) {
       List<PreparedTransaction> unseen = repair.unseen(lost);
       if (!unseen.isEmpty()) {
         List<PreparedTransaction> again = List.of(repair.copy(unseen));
-        Faults.at("sink.repair.before", epoch);
-        lists.write(epoch, again);
-        Faults.at("sink.repair.after", epoch);
+        Faults.at("sink.repair.before", epoch, spec.name());
+        repairs.write(epoch, again);
+        Faults.at("sink.repair.after", epoch, spec.name());
         if (!transactions().commit(again).isEmpty()) {
           throw new IOException("transaction " + again.get(0).id() + " ended before it could be committed");
         }
@@ -80,17 +72,13 @@ final class KafkaCommitter implements Committer {
   }
 
   @Override
-  public void recover(long lastCommitted) throws IOException {
-    publish(lastCommitted);
-    for (long epoch : lists.epochs()) {
-      lists.delete(epoch);
-    }
+  public void recover() throws IOException {
+    repairs.delete();
     transactions().abortOpen();
   }
 
   @Override
-  public void discard(long epoch) throws IOException {
-    lists.delete(epoch);
+  public void discard(long epoch, long tenure) throws IOException {
     transactions().abortOpen();
   }
 

@@ -1,8 +1,14 @@
 package millstream.kafka;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.Serializable;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.StreamSupport;
 
 /** Where the records of a transaction lie in their topic: by partition, runs of offsets. */
 final class Places implements Serializable {
@@ -64,8 +70,26 @@ final class Places implements Serializable {
     byPartition.computeIfAbsent(partition, any -> new Runs()).add(offset);
   }
 
-  void put(int partition, Runs runs) {
-    byPartition.put(partition, runs);
+  ObjectNode json() {
+    ObjectNode json = JsonNodeFactory.instance.objectNode();
+    byPartition.forEach((partition, runs) -> {
+      ArrayNode bounds = json.putArray(partition.toString());
+      for (long bound : runs.bounds()) {
+        bounds.add(bound);
+      }
+    });
+    return json;
+  }
+
+  static Places parse(JsonNode json) {
+    Places places = new Places();
+    for (Map.Entry<String, JsonNode> part : json.properties()) {
+      long[] bounds = StreamSupport.stream(part.getValue().spliterator(), false)
+          .mapToLong(JsonNode::asLong)
+          .toArray();
+      places.byPartition.put(Integer.parseInt(part.getKey()), new Runs(bounds));
+    }
+    return places;
   }
 
   TreeMap<Integer, Runs> byPartition() {

@@ -3,31 +3,42 @@ package millstream.sink;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import millstream.journal.Disk;
 
 /**
  * The paths of a checkpoint that kernels use, as Python hands them over: where they lie is said there alone.
  *
  * @param spark the folder that Spark keeps
  * @param lock held by the one run
- * @param run the name of the run that came last
+ * @param decisions the sequence of what was decided
  * @param query what Spark knows of the query
  * @param offsets Spark's log of what epochs read
  * @param commits Spark's log of epochs that are committed
  */
-record CheckpointPaths(String spark, String lock, String run, String query, String offsets, String commits) {
+record CheckpointPaths(String spark, String lock, String decisions, String query, String offsets, String commits) {
   static CheckpointPaths parse(String json) {
     try {
       JsonNode paths = new ObjectMapper().readTree(json);
       return new CheckpointPaths(
           path(paths, "spark"),
           path(paths, "lock"),
-          path(paths, "run"),
+          path(paths, "decisions"),
           path(paths, "query"),
           path(paths, "offsets"),
           path(paths, "commits"));
     } catch (JsonProcessingException e) {
       throw SinkException.badOption("the checkpoint's paths are not JSON: " + e.getOriginalMessage());
     }
+  }
+
+  /** The id of the query; null until it has been started once. */
+  String queryId() throws IOException {
+    Disk disk = Disk.of(query);
+    if (!disk.exists(query)) {
+      return null;
+    }
+    return new ObjectMapper().readTree(disk.readAll(query)).path("id").asText(null);
   }
 
   private static String path(JsonNode paths, String name) {

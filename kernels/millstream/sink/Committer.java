@@ -1,28 +1,41 @@
 package millstream.sink;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.List;
 import millstream.journal.Locks;
 
 /** The driver's side of one sink: two phases, prepared and published. */
 public interface Committer extends AutoCloseable {
+  /** Refuses what a run does that another one has taken over from. */
+  interface Fence {
+    /** Where nobody can take over. */
+    Fence NONE = () -> {};
+
+    void check() throws IOException;
+  }
+
   /** Refuses if another run writes to the same place, for as long as {@code locks} is open. */
   default void claim(Locks locks) throws IOException {}
 
   /** For a batch, which has no checkpoint: refuses a writer whose tokens are there already. */
   default void requireUnused() throws IOException {}
 
-  /** First phase: all tasks have prepared. Durable when it returns; prepares anew if the epoch is run again. */
-  void prepared(long epoch, List<TaskWriter.Prepared> tasks) throws IOException;
+  /**
+   * First phase: all tasks have prepared. Gives what must be known to publish their rows; it is kept with the decision
+   * that the epoch counts. Nothing may be lost of what tasks have prepared, and nothing may be changed: the epoch may
+   * turn out not to count.
+   */
+  JsonNode prepared(long epoch, List<TaskWriter.Prepared> tasks) throws IOException;
 
-  /** Second phase: publishes all that is prepared up to this epoch. Doing it again changes nothing. */
-  void publish(long upTo) throws IOException;
+  /** Second phase: publishes an epoch that counts. Doing it again changes nothing, also if it was done in part. */
+  void publish(long epoch, JsonNode prepared, Fence fence) throws IOException;
 
-  /** Before a run: publishes up to the last committed epoch and throws everything later away. */
-  void recover(long lastCommitted) throws IOException;
+  /** Before a run, when all that counts is published: throws away whatever else there is. */
+  void recover() throws IOException;
 
-  /** The epoch failed: throws away what its tasks wrote, as far as possible. */
-  void discard(long epoch) throws IOException;
+  /** The epoch failed: throws away what tasks of this tenure wrote, as far as possible. */
+  void discard(long epoch, long tenure) throws IOException;
 
   /** The run is over: throws away what its tasks left open. */
   default void finish() throws IOException {}

@@ -1,19 +1,20 @@
 package millstream.sink;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import millstream.faults.Faults;
 import millstream.journal.Locks;
 import org.apache.hadoop.fs.Path;
 
-/** Prepares by bringing an epoch's files together in one folder, publishes by renaming that folder. */
+/** Prepares by listing the tasks' files, publishes by bringing them together in one folder and renaming that. */
 final class FileCommitter implements Committer {
   private final SinkSpec spec;
   private final FileFolder folder;
@@ -31,50 +32,65 @@ final class FileCommitter implements Committer {
   }
 
   @Override
-  public void prepared(long epoch, List<TaskWriter.Prepared> tasks) throws IOException {
-    Faults.at("sink.prepare.before", epoch, spec.name());
+  public JsonNode prepared(long epoch, List<TaskWriter.Prepared> tasks) {
+    ObjectNode prepared = JsonNodeFactory.instance.objectNode();
+    ArrayNode listed = prepared.putArray("tasks");
+    for (TaskWriter.Prepared one : tasks) {
+      FileSink.Files task = (FileSink.Files) one;
+      ArrayNode files = listed.addObject().put("folder", task.folder()).putArray("files");
+      task.files().forEach(files::add);
+    }
+    return prepared;
+  }
+
+  @Override
+  public void publish(long epoch, JsonNode prepared, Fence fence) throws IOException {
+    Faults.at("sink.publish.before", epoch, spec.name());
+    if (!folder.exists(new Path(folder.published(epoch), FileFolder.MANIFEST))) {
+      gather(epoch, prepared);
+      Faults.at("sink.publish.between", epoch, spec.name());
+      folder.move(folder.ready(epoch), folder.published(epoch));
+      folder.sync(folder.root());
+    }
+    for (JsonNode task : prepared.get("tasks")) {
+      folder.delete(folder.absolute(task.get("folder").asText()));
+    }
+    Faults.at("sink.publish.after", epoch, spec.name());
+  }
+
+  /** Brings all files of an epoch together in one folder, with their manifest; goes on where it ended before. */
+  private void gather(long epoch, JsonNode prepared) throws IOException {
     Path ready = folder.ready(epoch);
-    folder.delete(ready);
-    Set<Path> touched = new TreeSet<>();
+    Set<Path> touched = new TreeSet<>(Set.of(ready));
     ObjectNode manifest = new ObjectMapper().createObjectNode().put("format", 1).put("epoch", epoch);
     ArrayNode listed = manifest.putArray("files");
-    for (TaskWriter.Prepared prepared : tasks) {
-      FileSink.Files task = (FileSink.Files) prepared;
-      for (String file : task.files()) {
-        Path to = new Path(ready, file);
-        folder.move(new Path(folder.task(epoch, task.task()), file), to);
+    for (JsonNode task : prepared.get("tasks")) {
+      Path from = folder.absolute(task.get("folder").asText());
+      for (JsonNode file : task.get("files")) {
+        Path to = new Path(ready, file.asText());
+        if (!folder.exists(to)) {
+          move(new Path(from, file.asText()), to, epoch);
+        }
         touched.add(to.getParent());
-        listed.add(file);
+        listed.add(file.asText());
       }
     }
     folder.write(new Path(ready, FileFolder.MANIFEST), manifest.toString().getBytes(StandardCharsets.UTF_8));
-    touched.add(ready);
     touched.add(ready.getParent());
     for (Path path : touched) {
       folder.sync(path);
     }
-    Faults.at("sink.prepare.after", epoch, spec.name());
   }
 
-  @Override
-  public void publish(long upTo) throws IOException {
-    for (Map.Entry<Long, Path> ready : folder.ready().headMap(upTo, true).entrySet()) {
-      long epoch = ready.getKey();
-      Faults.at("sink.publish.before", epoch, spec.name());
-      if (!folder.exists(new Path(ready.getValue(), FileFolder.MANIFEST))) {
-        throw SinkException.preparedFileMissing(spec.name(), epoch, ready.getValue() + "/" + FileFolder.MANIFEST);
-      }
-      folder.move(ready.getValue(), folder.published(epoch));
-      folder.sync(folder.root());
-      Faults.at("sink.publish.between", epoch, spec.name());
-      folder.delete(folder.open(epoch));
-      Faults.at("sink.publish.after", epoch, spec.name());
+  private void move(Path from, Path to, long epoch) throws IOException {
+    if (!folder.exists(from)) {
+      throw SinkException.preparedFileMissing(spec.name(), epoch, from.toString());
     }
+    folder.move(from, to);
   }
 
   @Override
-  public void recover(long lastCommitted) throws IOException {
-    publish(lastCommitted);
+  public void recover() throws IOException {
     for (Path rest : folder.ready().values()) {
       folder.delete(rest);
     }
@@ -82,8 +98,7 @@ final class FileCommitter implements Committer {
   }
 
   @Override
-  public void discard(long epoch) throws IOException {
-    folder.delete(folder.ready(epoch));
-    folder.delete(folder.open(epoch));
+  public void discard(long epoch, long tenure) throws IOException {
+    folder.delete(folder.open(tenure, epoch));
   }
 }

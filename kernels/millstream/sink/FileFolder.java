@@ -19,8 +19,8 @@ import org.apache.hadoop.fs.Path;
  * A folder that a file sink writes to. Readers leave out what begins with an underscore.
  *
  * <pre>
- *   _open/WRITER/EPOCH/TASK/…          being written
- *   _ready/WRITER-EPOCH/…              prepared: all files of an epoch, and their manifest
+ *   _open/WRITER/TENURE/EPOCH/TASK/…   being written, or prepared
+ *   _ready/WRITER-EPOCH/…              being published: all files of an epoch, and their manifest
  *   epoch=WRITER-EPOCH/…               published, by one rename of the folder
  *   _lock/WRITER                       held while a run writes
  * </pre>
@@ -68,12 +68,22 @@ final class FileFolder {
     return new Path(root, "_open/" + writer);
   }
 
-  Path open(long epoch) {
-    return new Path(open(), Long.toString(epoch));
+  Path open(long tenure, long epoch) {
+    return new Path(open(), tenure + "/" + epoch);
   }
 
-  Path task(long epoch, String task) {
-    return new Path(open(epoch), task);
+  /** Where a task writes. */
+  Path task(SinkKind.TaskId task) {
+    return new Path(open(task.tenure(), task.epoch()), task.task() + "-" + task.attempt());
+  }
+
+  /** A path below the root as text that stays true when the root is moved. */
+  String relative(Path path) {
+    return root.toUri().relativize(path.toUri()).getPath();
+  }
+
+  Path absolute(String relative) {
+    return new Path(root, relative);
   }
 
   Path ready(long epoch) {
@@ -84,7 +94,7 @@ final class FileFolder {
     return new Path(root, "epoch=" + numbered(writer, epoch));
   }
 
-  /** The epochs of this writer that are prepared, or half so. */
+  /** The epochs of this writer whose publication was begun. */
   TreeMap<Long, Path> ready() throws IOException {
     TreeMap<Long, Path> found = new TreeMap<>();
     for (FileStatus status : list(new Path(root, "_ready"))) {

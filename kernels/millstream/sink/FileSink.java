@@ -31,7 +31,7 @@ final class FileSink implements SinkKind {
   }
 
   /** The files that a task wrote, each by its path below the task's folder. */
-  record Files(String task, ArrayList<String> files) implements TaskWriter.Prepared {}
+  record Files(String folder, ArrayList<String> files) implements TaskWriter.Prepared {}
 
   private static final class Writer implements TaskWriter {
     private final SinkSpec spec;
@@ -41,13 +41,13 @@ final class FileSink implements SinkKind {
     private final Map<ByteBuffer, String> places = new HashMap<>();
     private final Map<String, FileOutput> open = new HashMap<>();
     private final ArrayList<String> files = new ArrayList<>();
-    private final long epoch;
+    private final Path own;
 
     Writer(SinkSpec spec, TaskId task) throws IOException {
       this.spec = spec;
       this.folder = FileFolder.of(spec);
-      this.epoch = task.epoch();
-      this.name = task.task() + "-" + task.attempt();
+      this.own = folder.task(task);
+      this.name = task.task() + "-" + task.tenure() + "-" + task.attempt();
       this.partedBy = new ObjectMapper().readValue(spec.setting("partition_by"), String[].class);
     }
 
@@ -93,7 +93,7 @@ final class FileSink implements SinkKind {
           end();
         }
         String file = place + "part-" + name + "-" + files.size() + "." + FileOutput.suffix(spec);
-        output = FileOutput.create(spec, new Path(folder.task(epoch, name), file));
+        output = FileOutput.create(spec, new Path(own, file));
         files.add(file);
         open.put(place, output);
       }
@@ -116,15 +116,15 @@ final class FileSink implements SinkKind {
     public Prepared prepare() throws IOException {
       end();
       for (String file : files) {
-        folder.sync(new Path(folder.task(epoch, name), file));
+        folder.sync(new Path(own, file));
       }
-      return new Files(name, files);
+      return new Files(folder.relative(own), files);
     }
 
     @Override
     public void abort() throws IOException {
       end();
-      folder.delete(folder.task(epoch, name));
+      folder.delete(own);
     }
   }
 }

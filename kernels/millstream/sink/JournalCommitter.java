@@ -1,5 +1,6 @@
 package millstream.sink;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,19 +13,17 @@ import millstream.journal.PartitionLog;
 import millstream.journal.SegmentName;
 import millstream.journal.Topic;
 
-/** Prepares by a list next to the topic, publishes by renaming files into the partitions, as FORMAT.md says. */
+/** Prepares by listing the tasks' files, publishes by renaming them into the partitions, as FORMAT.md says. */
 final class JournalCommitter implements Committer {
   private final SinkSpec spec;
   private final Topic topic;
   private final Disk disk;
-  private final String lists;
   private final PartitionLog[] logs;
 
   JournalCommitter(SinkSpec spec, Topic topic) {
     this.spec = spec;
     this.topic = topic;
     this.disk = topic.disk();
-    this.lists = topic.prepared();
     this.logs = new PartitionLog[topic.partitions()];
     for (int partition = 0; partition < logs.length; partition++) {
       logs[partition] = topic.log(partition);
@@ -49,56 +48,36 @@ final class JournalCommitter implements Committer {
   }
 
   @Override
-  public void prepared(long epoch, List<TaskWriter.Prepared> tasks) throws IOException {
+  public JsonNode prepared(long epoch, List<TaskWriter.Prepared> tasks) {
     List<PreparedList.File> files = new ArrayList<>();
+    boolean retried = false;
     for (TaskWriter.Prepared task : tasks) {
       files.addAll(((JournalSink.Files) task).files());
+      retried |= ((JournalSink.Files) task).retried();
     }
-    if (files.isEmpty()) {
-      return;
-    }
-    Faults.at("sink.prepare.before", epoch, spec.name());
-    disk.makeFolder(lists);
-    disk.writeAtomically(list(epoch), new PreparedList(epoch, files).json());
-    Faults.at("sink.prepare.after", epoch, spec.name());
-  }
-
-  private String list(long epoch) {
-    return lists + "/" + PreparedList.name(spec.writer(), epoch);
-  }
-
-  private TreeSet<Long> preparedEpochs() throws IOException {
-    TreeSet<Long> epochs = new TreeSet<>();
-    for (String name : disk.list(lists)) {
-      long epoch = PreparedList.epoch(name, spec.writer());
-      if (epoch >= 0) {
-        epochs.add(epoch);
-      }
-    }
-    return epochs;
+    return new PreparedList(files, retried).json();
   }
 
   @Override
-  public void publish(long upTo) throws IOException {
-    for (long epoch : preparedEpochs().headSet(upTo, true)) {
-      PreparedList list = PreparedList.parse(disk.readAll(list(epoch)));
-      Faults.at("sink.publish.before", epoch, spec.name());
-      publish(list);
-      disk.delete(list(epoch));
+  public void publish(long epoch, JsonNode prepared, Fence fence) throws IOException {
+    PreparedList list = PreparedList.parse(prepared);
+    Faults.at("sink.publish.before", epoch, spec.name());
+    publish(list, epoch);
+    if (list.retried()) {
       // What is left of these epochs are files of attempts that did not count.
       deleteOpen(file -> file.epoch() <= epoch);
-      Faults.at("sink.publish.after", epoch, spec.name());
     }
+    Faults.at("sink.publish.after", epoch, spec.name());
   }
 
-  private void publish(PreparedList list) throws IOException {
+  private void publish(PreparedList list, long epoch) throws IOException {
     TreeSet<Integer> touched = new TreeSet<>();
     int renamed = 0;
     for (PreparedList.File file : list.files()) {
-      if (publish(file, list.epoch())) {
+      if (publish(file, epoch)) {
         touched.add(file.partition());
         if (++renamed == 1 && list.files().size() > 1) {
-          Faults.at("sink.publish.between", list.epoch(), spec.name());
+          Faults.at("sink.publish.between", epoch, spec.name());
         }
       }
     }
@@ -126,18 +105,13 @@ final class JournalCommitter implements Committer {
   }
 
   @Override
-  public void recover(long lastCommitted) throws IOException {
-    publish(lastCommitted);
-    for (long epoch : preparedEpochs()) {
-      disk.delete(list(epoch));
-    }
+  public void recover() throws IOException {
     deleteOpen(file -> true);
   }
 
   @Override
-  public void discard(long epoch) throws IOException {
-    disk.delete(list(epoch));
-    deleteOpen(file -> file.epoch() == epoch);
+  public void discard(long epoch, long tenure) throws IOException {
+    deleteOpen(file -> file.epoch() == epoch && file.tenure() == tenure);
   }
 
   private void deleteOpen(Predicate<SegmentName.Open> which) throws IOException {

@@ -8,6 +8,7 @@ import millstream.journal.Disk;
 import millstream.journal.SegmentName;
 import millstream.journal.SegmentWriter;
 import millstream.journal.Topic;
+import org.apache.spark.TaskContext;
 
 /** Sinks that are topics of a journal. */
 final class JournalSink implements SinkKind {
@@ -35,8 +36,8 @@ final class JournalSink implements SinkKind {
     return (int) (crc.getValue() % partitions);
   }
 
-  /** The files that a task wrote, one per partition that it met. */
-  record Files(ArrayList<PreparedList.File> files) implements TaskWriter.Prepared {}
+  /** The files that a task wrote, one per partition that it met; and whether an attempt came before. */
+  record Files(ArrayList<PreparedList.File> files, boolean retried) implements TaskWriter.Prepared {}
 
   private static final class Writer implements TaskWriter {
     private final Topic topic;
@@ -47,8 +48,8 @@ final class JournalSink implements SinkKind {
     Writer(Topic topic, String writer, TaskId task) {
       this.topic = topic;
       this.task = task;
-      this.name =
-          SegmentName.Open.of(writer, task.epoch(), task.task(), task.attempt()).file();
+      this.name = SegmentName.Open.of(writer, task.epoch(), task.task(), task.tenure(), task.attempt())
+          .file();
       this.segments = new SegmentWriter[topic.partitions()];
     }
 
@@ -79,7 +80,8 @@ final class JournalSink implements SinkKind {
           files.add(new PreparedList.File(partition, name, segment.records()));
         }
       }
-      return new Files(new ArrayList<>(files));
+      TaskContext context = TaskContext.get();
+      return new Files(new ArrayList<>(files), context != null && context.attemptNumber() > 0);
     }
 
     @Override

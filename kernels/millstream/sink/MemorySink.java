@@ -1,7 +1,9 @@
 package millstream.sink;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
@@ -72,33 +74,34 @@ public final class MemorySink implements SinkKind {
 
   private record Keeper(Kept kept) implements Committer {
     @Override
-    public void prepared(long epoch, List<TaskWriter.Prepared> tasks) {
+    public JsonNode prepared(long epoch, List<TaskWriter.Prepared> tasks) {
       List<Entry> all = new ArrayList<>();
       tasks.forEach(task -> all.addAll(((Entries) task).entries()));
       synchronized (kept) {
         kept.prepared.put(epoch, all);
       }
+      return JsonNodeFactory.instance.objectNode();
     }
 
     @Override
-    public void publish(long upTo) {
+    public void publish(long epoch, JsonNode prepared, Fence fence) {
       synchronized (kept) {
-        Map<Long, List<Entry>> ready = kept.prepared.headMap(upTo, true);
-        kept.published.putAll(ready);
-        ready.clear();
+        List<Entry> ready = kept.prepared.remove(epoch);
+        if (ready != null) {
+          kept.published.put(epoch, ready);
+        }
       }
     }
 
     @Override
-    public void recover(long lastCommitted) {
-      publish(lastCommitted);
+    public void recover() {
       synchronized (kept) {
         kept.prepared.clear();
       }
     }
 
     @Override
-    public void discard(long epoch) {
+    public void discard(long epoch, long tenure) {
       synchronized (kept) {
         kept.prepared.remove(epoch);
       }

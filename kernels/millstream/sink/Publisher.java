@@ -1,18 +1,20 @@
 package millstream.sink;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import millstream.commit.Decision;
+import millstream.commit.Decisions;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The second phase: publishes epochs once Spark has committed them. Spark writes its commit log, then tells of the
- * epoch's progress; the log itself is what counts here, so a lost or early event does no harm.
+ * The second phase: publishes epochs once it is decided that they count. Spark writes its commit log, then reports the
+ * epoch's progress; the decisions are what counts here, so a lost or early event does no harm.
  */
 public final class Publisher extends StreamingQueryListener implements AutoCloseable {
   private static final long serialVersionUID = 1L;
@@ -26,20 +28,19 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   /** By sinks: the publisher of the run that writes to them. */
   private static final Map<String, Publisher> RUNNING = new ConcurrentHashMap<>();
 
-  private final String sinks;
-  private final transient Commits commits;
-  private final transient List<Committer> committers = new ArrayList<>();
+  private final Tenure tenure;
+  private final transient Map<String, Committer> committers = new LinkedHashMap<>();
   private String queryId;
-  private long published = -1;
+  private long published;
   private boolean closed;
 
-  public Publisher(String sinks, String checkpoint) throws IOException {
-    this.sinks = sinks;
-    this.commits = new Commits(CheckpointPaths.parse(checkpoint));
-    for (SinkSpec spec : SinkSpec.parse(sinks)) {
-      committers.add(SinkKind.of(spec).committer(spec));
+  public Publisher(Tenure tenure) throws IOException {
+    this.tenure = tenure;
+    this.published = tenure.decisions().lastEpoch();
+    for (SinkSpec spec : SinkSpec.parse(tenure.sinks())) {
+      committers.put(spec.writer(), SinkKind.of(spec).committer(spec));
     }
-    RUNNING.put(sinks, this);
+    RUNNING.put(tenure.sinks(), this);
   }
 
   /** The last published epoch, when all that is committed is published: called between two epochs. */
@@ -63,32 +64,33 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     }
   }
 
-  /** Before anything is changed that another run may have taken over. */
-  static void requireOwn(String sinks) throws IOException {
-    Publisher running = RUNNING.get(sinks);
-    if (running != null) {
-      running.commits.requireOwn();
-    }
-  }
-
   static void forget(String sinks) {
     FAILED.remove(sinks);
   }
 
-  /** Publishes every epoch that the checkpoint says is committed; gives the last one, or -1. */
+  /** Publishes every epoch that counts; gives the last one, or -1. */
   public synchronized long publish() throws IOException {
-    long last = closed ? published : commits.last();
-    if (last > published) {
-      commits.requireOwn();
-      for (Committer committer : committers) {
-        committer.publish(last);
+    if (!closed) {
+      for (Decision decision : tenure.decisions().unpublished()) {
+        publish(decision, committers, tenure.decisions());
+        published = decision.epoch();
       }
-      published = last;
     }
     return published;
   }
 
-  /** The last epoch that this run has published; -1: none. */
+  static void publish(Decision decision, Map<String, Committer> committers, Decisions decisions) throws IOException {
+    for (Map.Entry<String, JsonNode> prepared : decision.sinks().properties()) {
+      Committer committer = committers.get(prepared.getKey());
+      if (committer == null) {
+        throw SinkException.sinkGone(prepared.getKey(), decision.epoch());
+      }
+      committer.publish(decision.epoch(), prepared.getValue(), decisions::requireOwn);
+    }
+    decisions.published(decision);
+  }
+
+  /** The last epoch that is published; -1: none. */
   public synchronized long published() {
     return published;
   }
@@ -96,20 +98,20 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   private synchronized void publishFor(UUID query) {
     try {
       if (queryId == null) {
-        queryId = commits.queryId();
+        queryId = tenure.paths().queryId();
       }
       if (query.toString().equals(queryId)) {
         publish();
       }
     } catch (IOException | RuntimeException e) {
       LOG.error("a committed epoch could not be published", e);
-      FAILED.put(sinks, e);
+      FAILED.put(tenure.sinks(), e);
     }
   }
 
   /** Throws what went wrong: a stream may rest, and there is no next epoch then. */
   public void check() {
-    checkHealthy(sinks);
+    checkHealthy(tenure.sinks());
   }
 
   @Override
@@ -133,15 +135,15 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     }
     try {
       publishOrFail();
-      commits.requireOwn();
+      tenure.decisions().requireOwn();
       // Not if that failed: what is committed and not yet published is open still.
-      for (Committer committer : committers) {
+      for (Committer committer : committers.values()) {
         committer.finish();
       }
     } finally {
       closed = true;
-      RUNNING.remove(sinks, this);
-      for (Committer committer : committers) {
+      RUNNING.remove(tenure.sinks(), this);
+      for (Committer committer : committers.values()) {
         committer.release();
         committer.close();
       }

@@ -1,41 +1,104 @@
 package millstream.sink;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import millstream.commit.CheckpointException;
+import millstream.commit.Decision;
+import millstream.commit.Decisions;
+import millstream.journal.Disk;
 import millstream.journal.Locks;
 
-/** What comes before a run: nobody else may write, and what the last run left is brought to its end. */
+/** What comes before a run: nobody else may commit any more, and what the last run left is brought to its end. */
 public final class Recovery {
-  private Recovery() {}
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  /** Returns the locks of checkpoint and sinks: to be closed when the run is over. */
-  public static AutoCloseable run(String sinks, String checkpoint) throws IOException {
-    Locks locks = new Locks();
-    List<Committer> committers = new ArrayList<>();
+  private final CheckpointPaths paths;
+  private final Disk disk;
+  private final Map<String, Committer> committers = new LinkedHashMap<>();
+  private final Locks locks = new Locks();
+
+  private Recovery(CheckpointPaths paths) {
+    this.paths = paths;
+    this.disk = Disk.of(paths.spark());
+  }
+
+  /** Returns the run's tenure: to be closed when the run is over. */
+  public static Tenure run(String sinks, String checkpoint) throws IOException {
+    return run(sinks, checkpoint, null);
+  }
+
+  /** The same for a job that starts again by itself, after that run of its own. */
+  public static Tenure run(String sinks, String checkpoint, String after) throws IOException {
+    Recovery recovery = new Recovery(CheckpointPaths.parse(checkpoint));
     try {
-      Commits commits = new Commits(CheckpointPaths.parse(checkpoint));
-      // Before anything is changed: of two runs, the second would throw away what the first has prepared.
-      commits.claim(locks);
-      for (SinkSpec spec : SinkSpec.parse(sinks)) {
-        Committer committer = SinkKind.of(spec).committer(spec);
-        committers.add(committer);
-        committer.claim(locks);
-      }
-      commits.takeOver();
-      commits.clean();
-      long last = commits.last();
-      for (Committer committer : committers) {
-        committer.recover(last);
-      }
+      recovery.claim(SinkSpec.parse(sinks));
+      Decisions decisions = Decisions.takeOver(recovery.paths.decisions(), after);
+      recovery.finish(decisions);
       Publisher.forget(sinks);
-      return locks;
+      return new Tenure(sinks, recovery.paths, decisions, recovery.locks);
     } catch (IOException | RuntimeException e) {
-      locks.close();
+      recovery.locks.close();
       throw e;
     } finally {
-      for (Committer committer : committers) {
+      for (Committer committer : recovery.committers.values()) {
         committer.close();
+      }
+    }
+  }
+
+  /** Local disks have locks: there, a run that is alive is not disturbed by one that is started by mistake. */
+  private void claim(List<SinkSpec> specs) throws IOException {
+    if (disk.isLocal()) {
+      Path lock = Path.of(paths.lock());
+      Path folder = Files.createDirectories(lock.getParent()).toRealPath();
+      if (!locks.takeWithin(PATIENCE, folder.resolve(lock.getFileName()))) {
+        throw CheckpointException.inUse(paths.spark());
+      }
+    }
+    for (SinkSpec spec : specs) {
+      Committer committer = SinkKind.of(spec).committer(spec);
+      committers.put(spec.writer(), committer);
+      committer.claim(locks);
+    }
+  }
+
+  private void finish(Decisions decisions) throws IOException {
+    clean();
+    for (Decision decision : new ArrayList<>(decisions.unpublished())) {
+      writeCommit(decision);
+      Publisher.publish(decision, committers, decisions);
+    }
+    for (Committer committer : committers.values()) {
+      committer.recover();
+    }
+  }
+
+  /** The epoch counts, and the run that decided so may have had no time to tell Spark's log. */
+  private void writeCommit(Decision decision) throws IOException {
+    String file = paths.commits() + "/" + decision.epoch();
+    if (!disk.exists(file)) {
+      disk.makeFolder(paths.commits());
+      disk.writeAtomically(file, decision.commit().getBytes(StandardCharsets.UTF_8));
+    }
+  }
+
+  /**
+   * Deletes files that a crash left half written. Spark takes no notice of them, except before the first epoch: then it
+   * refuses a checkpoint whose logs are not empty.
+   */
+  private void clean() throws IOException {
+    for (String log : new String[] {paths.offsets(), paths.commits()}) {
+      for (String name : disk.list(log)) {
+        if (name.startsWith(".") && (name.endsWith(".tmp") || name.endsWith(".tmp.crc"))) {
+          disk.delete(log + "/" + name);
+        }
       }
     }
   }

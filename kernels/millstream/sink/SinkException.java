@@ -36,15 +36,10 @@ public final class SinkException extends RuntimeException {
         "MS-SINK-006: sink \"" + sink + "\": another run of this job is writing to " + place + ".", null);
   }
 
-  static SinkException checkpointInUse(String folder) {
+  static SinkException sinkGone(String writer, long epoch) {
     return new SinkException(
-        "MS-CHECKPOINT-005: another run of this job goes on from the checkpoint " + folder + ".", null);
-  }
-
-  static SinkException takenOver(String folder) {
-    return new SinkException(
-        "MS-CHECKPOINT-006: another run of this job has taken over the checkpoint " + folder
-            + ", and goes on from there.",
+        "MS-SINK-008: epoch " + epoch + " has rows for sink " + writer
+            + " that are committed and not yet published, and the job no longer has that sink.",
         null);
   }
 

@@ -32,8 +32,8 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
     try {
       for (JsonNode node : JSON.readTree(json)) {
         SinkSpec spec = of(node);
-        if (!seen.add(spec.writer + "\n" + spec.settings)) {
-          throw SinkException.badOption("two sinks write to the same place as writer \"" + spec.writer + "\".");
+        if (!seen.add(spec.writer)) {
+          throw SinkException.badOption("two sinks write as writer \"" + spec.writer + "\".");
         }
         specs.add(spec);
       }

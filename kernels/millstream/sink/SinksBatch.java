@@ -1,5 +1,6 @@
 package millstream.sink;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -14,6 +15,7 @@ import org.apache.spark.sql.types.StructType;
 /** A batch is a single epoch, published when it is committed. It holds the sinks' locks while it runs. */
 final class SinksBatch implements BatchWrite {
   private static final long EPOCH = 0;
+  private static final long TENURE = 0;
 
   private final List<SinkSpec> specs;
   private final StructType schema;
@@ -28,14 +30,14 @@ final class SinksBatch implements BatchWrite {
   }
 
   private interface Step {
-    void on(Committer committer) throws IOException;
+    void on(Committer committer, SinkSpec spec) throws IOException;
   }
 
   private void each(Step step) {
     try {
       for (SinkSpec spec : specs) {
         try (Committer committer = SinkKind.of(spec).committer(spec)) {
-          step.on(committer);
+          step.on(committer, spec);
         }
       }
     } catch (IOException e) {
@@ -46,14 +48,14 @@ final class SinksBatch implements BatchWrite {
   @Override
   public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
     try {
-      each(committer -> committer.claim(locks));
-      each(Committer::requireUnused);
-      each(committer -> committer.recover(EPOCH - 1));
+      each((committer, spec) -> committer.claim(locks));
+      each((committer, spec) -> committer.requireUnused());
+      each((committer, spec) -> committer.recover());
     } catch (RuntimeException e) {
       release();
       throw e;
     }
-    SinksWriter.Factory factory = SinksWriter.factory(specs, schema, false, EPOCH - 1, meters);
+    SinksWriter.Factory factory = SinksWriter.factory(specs, schema, false, EPOCH - 1, TENURE, meters);
     return (task, attempt) -> factory.createWriter(task, attempt, EPOCH);
   }
 
@@ -64,9 +66,13 @@ final class SinksBatch implements BatchWrite {
 
   @Override
   public void commit(WriterCommitMessage[] messages) {
-    SinksWrite.prepared(specs, EPOCH, messages);
+    ObjectNode prepared = SinksWrite.prepared(specs, EPOCH, messages);
     publishing = true;
-    each(committer -> committer.publish(EPOCH));
+    each((committer, spec) -> {
+      if (prepared.has(spec.writer())) {
+        committer.publish(EPOCH, prepared.get(spec.writer()), Committer.Fence.NONE);
+      }
+    });
     release();
   }
 
@@ -74,7 +80,7 @@ final class SinksBatch implements BatchWrite {
   @Override
   public void abort(WriterCommitMessage[] messages) {
     if (!publishing) {
-      SinksWrite.discard(specs, EPOCH);
+      SinksWrite.discard(specs, EPOCH, TENURE);
     }
     release();
   }

@@ -1,9 +1,13 @@
 package millstream.sink;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import millstream.commit.Decisions;
+import millstream.faults.Faults;
 import millstream.metrics.Meters;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
@@ -31,10 +35,12 @@ final class SinksWrite implements StreamingWrite {
   @Override
   public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
     Publisher.checkHealthy(sinks);
+    Decisions decisions = Tenure.of(sinks).decisions();
+    decisions.requireAsked();
     List<SinkSpec> specs = SinkSpec.parse(sinks);
     boolean wait = specs.stream().anyMatch(spec -> SinkKind.of(spec).publishesBeforeNext());
     long published = wait ? Publisher.publishNow(sinks) : -1;
-    return SinksWriter.factory(specs, schema, each, published, meters);
+    return SinksWriter.factory(specs, schema, each, published, decisions.tenure(), meters);
   }
 
   /** The driver takes one message per task, whichever attempt sent it: no need to ask who may commit. */
@@ -46,20 +52,13 @@ final class SinksWrite implements StreamingWrite {
   @Override
   public void commit(long epoch, WriterCommitMessage[] messages) {
     Publisher.checkHealthy(sinks);
-    requireOwn();
-    prepared(SinkSpec.parse(sinks), epoch, messages);
+    Tenure.of(sinks).decisions().prepared(epoch, prepared(SinkSpec.parse(sinks), epoch, messages));
     meters.prepared(epoch);
   }
 
-  private void requireOwn() {
-    try {
-      Publisher.requireOwn(sinks);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  static void prepared(List<SinkSpec> specs, long epoch, WriterCommitMessage[] messages) {
+  /** By writer, what must be known to publish what its sink has prepared. */
+  static ObjectNode prepared(List<SinkSpec> specs, long epoch, WriterCommitMessage[] messages) {
+    ObjectNode all = JsonNodeFactory.instance.objectNode();
     try {
       for (int sink = 0; sink < specs.size(); sink++) {
         List<TaskWriter.Prepared> tasks = new ArrayList<>();
@@ -70,11 +69,15 @@ final class SinksWrite implements StreamingWrite {
           }
         }
         if (!tasks.isEmpty()) {
-          try (Committer committer = SinkKind.of(specs.get(sink)).committer(specs.get(sink))) {
-            committer.prepared(epoch, tasks);
+          SinkSpec spec = specs.get(sink);
+          Faults.at("sink.prepare.before", epoch, spec.name());
+          try (Committer committer = SinkKind.of(spec).committer(spec)) {
+            all.set(spec.writer(), committer.prepared(epoch, tasks));
           }
+          Faults.at("sink.prepare.after", epoch, spec.name());
         }
       }
+      return all;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -82,15 +85,20 @@ final class SinksWrite implements StreamingWrite {
 
   @Override
   public void abort(long epoch, WriterCommitMessage[] messages) {
-    requireOwn();
-    discard(SinkSpec.parse(sinks), epoch);
+    Tenure tenure = Tenure.of(sinks);
+    try {
+      tenure.decisions().requireOwn();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    discard(SinkSpec.parse(sinks), epoch, tenure.decisions().tenure());
   }
 
-  static void discard(List<SinkSpec> specs, long epoch) {
+  static void discard(List<SinkSpec> specs, long epoch, long tenure) {
     try {
       for (SinkSpec spec : specs) {
         try (Committer committer = SinkKind.of(spec).committer(spec)) {
-          committer.discard(epoch);
+          committer.discard(epoch, tenure);
         }
       }
     } catch (IOException e) {

@@ -17,20 +17,22 @@ final class SinksWriter implements DataWriter<InternalRow> {
   /** What the task prepared, by sink; null where it had no rows. */
   record Message(TaskWriter.Prepared[] sinks) implements WriterCommitMessage {}
 
-  record Factory(ArrayList<SinkSpec> specs, StructType schema, boolean each, long published, ArrayList<Counts> counts)
+  record Factory(
+      ArrayList<SinkSpec> specs, StructType schema, boolean each, long published, long tenure, ArrayList<Counts> counts)
       implements StreamingDataWriterFactory {
     @Override
     public DataWriter<InternalRow> createWriter(int task, long attempt, long epoch) {
-      return new SinksWriter(this, new SinkKind.TaskId(epoch, task, attempt, each, published));
+      return new SinksWriter(this, new SinkKind.TaskId(epoch, task, tenure, attempt, each, published));
     }
   }
 
-  static Factory factory(List<SinkSpec> specs, StructType schema, boolean each, long published, Meters meters) {
+  static Factory factory(
+      List<SinkSpec> specs, StructType schema, boolean each, long published, long tenure, Meters meters) {
     ArrayList<Counts> counts = new ArrayList<>();
     for (SinkSpec spec : specs) {
       counts.add(meters.sink(spec.name()));
     }
-    return new Factory(new ArrayList<>(specs), schema, each, published, counts);
+    return new Factory(new ArrayList<>(specs), schema, each, published, tenure, counts);
   }
 
   private final ArrayList<SinkSpec> specs;

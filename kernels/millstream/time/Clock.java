@@ -9,15 +9,13 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.OptionalLong;
 import java.util.UUID;
+import millstream.commit.Decisions;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
-import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.execution.streaming.runtime.WatermarkTracker;
-import org.apache.spark.sql.streaming.StreamingQueryListener;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 import scala.Option;
 
@@ -32,13 +30,9 @@ import scala.Option;
  * <p>Spark's own rule takes the least of all. What is added here only ever moves the watermark forward; Spark logs it
  * with the next epoch, so that it is the same after a restart.
  */
-public final class Clock extends StreamingQueryListener implements AutoCloseable {
-  private static final long serialVersionUID = 1L;
-
+public final class Clock implements AutoCloseable {
   private static final long LOOK_MS = 100;
 
-  private final SparkSession spark;
-  private final String job;
   private final Timed[] sources;
   /** How often sources are asked for rows; in real time always. */
   private final long every;
@@ -53,27 +47,18 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
   /** How long after a row its last window is closed. */
   private final long horizon;
 
-  /** The checkpoint's folders of committed epochs, and of how far each source was. */
-  private final String commits;
-
-  private final String watermarks;
-
   private volatile MicroBatchExecution query;
   private volatile boolean closed;
   private StreamingQueryProgress last;
   private long lastAt;
   private long restored = -1;
 
-  private Clock(SparkSession spark, String job, JsonNode spec, long every, boolean realTime) {
-    this.spark = spark;
-    this.job = job;
+  private Clock(JsonNode spec, long every, boolean realTime) {
     this.every = every;
     this.realTime = realTime;
     this.rests = spec.get("rests").asBoolean();
     this.stateful = spec.get("stateful").asBoolean();
     this.horizon = spec.get("horizon_ms").asLong();
-    this.commits = spec.get("commits").asText();
-    this.watermarks = spec.get("watermarks").asText();
     this.lastAt = System.currentTimeMillis();
     JsonNode listed = spec.get("sources");
     this.sources = new Timed[listed.size()];
@@ -82,50 +67,34 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
     }
   }
 
-  /**
-   * The clock of a query that is about to be started; its {@code spec} lists the sources with a time, and says where
-   * the checkpoint keeps what.
-   */
-  public static Clock of(SparkSession spark, String job, String spec, long every, boolean realTime) {
-    JsonNode read;
+  /** The clock of a query that is about to be started; its {@code spec} lists the sources with a time. */
+  public static Clock of(String spec, long every, boolean realTime) {
     try {
-      read = new ObjectMapper().readTree(spec);
+      return new Clock(new ObjectMapper().readTree(spec), every, realTime);
     } catch (JsonProcessingException error) {
       throw new IllegalArgumentException("not JSON: " + spec, error);
     }
-    Clock clock = new Clock(spark, job, read, every, realTime);
-    spark.streams().addListener(clock);
-    return clock;
   }
 
-  /** Spark waits until this has returned, and only then begins its first epoch. */
-  @Override
-  public void onQueryStarted(QueryStartedEvent event) {
-    if (query != null || !job.equals(event.name())) {
-      return;
-    }
-    StreamingQueryWrapper started = (StreamingQueryWrapper) spark.streams().get(event.id());
-    MicroBatchExecution running = (MicroBatchExecution) started.streamingQuery();
+  /** How far each source is; NULL: there is one only, and Spark keeps how far it is. */
+  Watermarks watermarks(MicroBatchExecution running, Decisions decisions) {
+    return sources.length > 1 ? new Watermarks(running, sources, decisions) : null;
+  }
+
+  /** Whether an epoch without rows is run when the watermark has moved; in real time there is always another one. */
+  boolean waits() {
+    return stateful && !realTime;
+  }
+
+  /** To be called before the query's first epoch. */
+  void start(MicroBatchExecution running, Watermarks watermarks) {
     query = running;
-    // How far a single source is, Spark keeps itself.
-    Watermarks kept = sources.length > 1 ? new Watermarks(running, sources, watermarks) : null;
-    Propagation.install(running, kept);
-    CommittedEpochs.install(running, commits, kept, stateful && !realTime);
+    Propagation.install(running, watermarks);
     if (rests && Arrays.stream(sources).anyMatch(Timed::mayRest)) {
       Thread thread = new Thread(this::watch, "millstream clock");
       thread.setDaemon(true);
       thread.start();
     }
-  }
-
-  @Override
-  public void onQueryProgress(QueryProgressEvent event) {
-    // It is looked for, together with what the query does: events come late.
-  }
-
-  @Override
-  public void onQueryTerminated(QueryTerminatedEvent event) {
-    // As above.
   }
 
   /** Under which name Spark keeps the watermark of a source. */
@@ -239,6 +208,5 @@ public final class Clock extends StreamingQueryListener implements AutoCloseable
   @Override
   public void close() {
     closed = true;
-    spark.streams().removeListener(this);
   }
 }

@@ -277,8 +277,3 @@ def _print_table(found: list[log.TopicInfo]) -> None:
             table.add_row(info.topic, str(p.partition), *numbers, "yes" if p.writer else "no")
     console = Console(highlight=False, markup=False)
     console.print(table)
-    for info in found:
-        for e in info.prepared:
-            console.print(
-                f"{info.topic}: epoch {e.epoch} of {e.writer} is prepared, not published: {e.records} records"
-            )

@@ -4,13 +4,12 @@ from millstream.connectors.journal import JournalSink, JournalSource, sink, sour
 from millstream.journal.producer import Producer, producer
 from millstream.journal.reader import Reader, read
 from millstream.journal.record import Record
-from millstream.journal.topics import PartitionInfo, PreparedEpoch, TopicInfo, create, describe, topics
+from millstream.journal.topics import PartitionInfo, TopicInfo, create, describe, topics
 
 __all__ = [
     "JournalSink",
     "JournalSource",
     "PartitionInfo",
-    "PreparedEpoch",
     "Producer",
     "Reader",
     "Record",

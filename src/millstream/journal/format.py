@@ -32,8 +32,7 @@ _NO_HEADERS = b"\0\0"
 _TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 _PRODUCED = re.compile(r"([0-9]{20})\.seg")
 _PUBLISHED = re.compile(r"([0-9]{20})-([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})\.seg")
-_OPEN = re.compile(r"([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})-[0-9]+\.seg")
-_PREPARED = re.compile(r"([A-Za-z0-9_.]+)-([0-9]{12})\.json")
+_OPEN = re.compile(r"([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})-[0-9]+-[0-9]+\.seg")
 
 
 # --- names of files
@@ -82,12 +81,6 @@ def token_of_open(name: str) -> str | None:
     """The token that a file in `open/` is published under; None if it is no such file."""
     match = _OPEN.fullmatch(name)
     return match[1] if match else None
-
-
-def parse_prepared(name: str) -> tuple[str, int] | None:
-    """Writer and epoch of a list in `prepared/`."""
-    match = _PREPARED.fullmatch(name)
-    return (match[1], int(match[2])) if match else None
 
 
 # --- encoding

@@ -59,21 +59,11 @@ class PartitionInfo:
 
 
 @dataclass(frozen=True)
-class PreparedEpoch:
-    """An epoch of a job's sink that is prepared, not yet published."""
-
-    writer: str
-    epoch: int
-    records: int
-
-
-@dataclass(frozen=True)
 class TopicInfo:
     """A topic as `describe` finds it."""
 
     topic: str
     partitions: tuple[PartitionInfo, ...]
-    prepared: tuple[PreparedEpoch, ...]
 
     @property
     def records(self) -> int:
@@ -118,10 +108,10 @@ def topics(path: JournalPath) -> list[str]:
 
 
 def describe(path: JournalPath, topic: str) -> TopicInfo:
-    """What a topic holds: offsets, records, bytes, segments, who writes, what is prepared."""
+    """What a topic holds: offsets, records, bytes, segments, who writes."""
     found = open_topic(path, topic)
     partitions = tuple(_describe_partition(found.partition(n)) for n in range(found.partitions))
-    return TopicInfo(topic, partitions, _prepared(found))
+    return TopicInfo(topic, partitions)
 
 
 def open_topic(path: JournalPath, topic: str) -> Topic:
@@ -169,7 +159,6 @@ def _fill(folder: Path, partitions: int) -> None:
     for number in range(partitions):
         (folder / str(number) / "open").mkdir(parents=True)
         sync_folder(folder / str(number))
-    (folder / "prepared").mkdir()
     with open(folder / "topic.json", "w") as file:
         file.write(json.dumps({"format": fmt.VERSION, "partitions": partitions}) + "\n")
         file.flush()
@@ -197,20 +186,6 @@ def _describe_partition(where: Partition) -> PartitionInfo:
         segments=len(segments),
         writer=lock.is_held(where),
     )
-
-
-def _prepared(topic: Topic) -> tuple[PreparedEpoch, ...]:
-    found = []
-    for file in (topic.journal / topic.name / "prepared").glob("*.json"):
-        name = fmt.parse_prepared(file.name)
-        if name is None:
-            continue
-        try:
-            files = _loads(file.read_text()).get("files", [])
-        except FileNotFoundError:
-            continue  # published meanwhile
-        found.append(PreparedEpoch(name[0], name[1], sum(int(f["records"]) for f in files)))
-    return tuple(sorted(found, key=lambda p: (p.writer, p.epoch)))
 
 
 def _loads(text: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain as chained
 
@@ -18,7 +18,7 @@ from millstream.errors import MillstreamError
 from millstream.journal.format import Segment
 from millstream.journal.record import Record
 from millstream.journal.segments import SegmentFile, Tail, chain
-from millstream.journal.topics import Topic, create, describe, open_topic
+from millstream.journal.topics import Topic, create, open_topic
 from millstream.plan.connectors import CarriedSink, Carrier, RowShape
 from millstream.plan.nodes import Sink
 from millstream.runtime import faults
@@ -50,9 +50,10 @@ class Load:
     folder: CheckpointFolder
     carrier: Carrier
 
-    def carry(self) -> None:
-        """Brings every epoch that is published whole to the sink, and then deletes it here."""
-        epochs, known = self.epochs(), self.remembered
+    def carry(self, up_to: int) -> None:
+        """Brings every epoch to the sink that is published, up to this one, and then deletes it here."""
+        epochs = {epoch: segments for epoch, segments in self.published().items() if epoch <= up_to}
+        known = self.remembered
         last = self.arrived() if any(epoch > known for epoch in epochs) else known
         for epoch, segments in sorted(epochs.items()):
             if epoch > last:
@@ -94,16 +95,8 @@ class Load:
     def remember(self, epoch: int) -> None:
         self.folder.files.replace(self.note, str(epoch))
 
-    def epochs(self) -> dict[int, list[Segment]]:
-        """Those that are published whole: a file of theirs was there, and their list of files then was not.
-
-        The list is made before the first file is published, and deleted after the last.
-        """
-        begun = set(self.published())
-        unfinished = {prepared.epoch for prepared in describe(self.topic.journal, self.topic.name).prepared}
-        return {epoch: segments for epoch, segments in self.published().items() if epoch in begun - unfinished}
-
     def published(self) -> dict[int, list[Segment]]:
+        """By epoch. The last one may be here in part: the kernels know up to which all are whole."""
         found: dict[int, list[Segment]] = defaultdict(list)
         for segment in chain(self.topic.partition(0).folder):
             assert segment.token is not None
@@ -139,9 +132,11 @@ class Load:
 class Carriage:
     """A thread that carries while a job runs; what goes wrong is kept for whoever looks after the job."""
 
-    def __init__(self, loads: list[Load]) -> None:
+    def __init__(self, loads: list[Load], published: Callable[[], int]) -> None:
+        """`published`: the last epoch of which all rows are in the outbox."""
         self.failure: Exception | None = None
         self._loads = loads
+        self._published = published
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="millstream-carriage", daemon=True)
 
@@ -157,8 +152,10 @@ class Carriage:
             self.failure = error
 
     def carry(self) -> None:
-        for part in self._loads:
-            part.carry()
+        if self._loads:
+            published = self._published()
+            for part in self._loads:
+                part.carry(published)
 
     def arrived(self, published: int) -> dict[str, int]:
         """For each sink, the last epoch that it has, of those that are published; -1: none."""

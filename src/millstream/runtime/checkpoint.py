@@ -13,7 +13,7 @@ from millstream.planner.stages import JobPlan, Pass
 from millstream.spark.lower.state import StageShape
 from millstream.storage import CheckpointFolder
 
-FORMAT = 3
+FORMAT = 4
 UNDO = "undo the change, or use a new checkpoint folder, which begins from the start"
 BEFORE = {"received"}
 """What may be there before the first run: changes that are received before they are read."""

@@ -23,6 +23,7 @@ journal say), a committed epoch could not be published, a Python process was kil
 HINTS = {
     "MS-CHECKPOINT-006": "this run was thought to have ended: leave the job to the other one",
     "MS-CHECKPOINT-005": "stop the other run first: a process that hangs holds its checkpoint until it has ended",
+    "MS-SINK-008": "start the job as it was, so that these rows are published, and then take the sink out",
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
     "MS-SOURCE-007": MADE_ANEW,
 }

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 
 LOG = logging.getLogger("millstream")
+BATCH = 0
+"""The number of the one epoch of a batch."""
 LOOK = 0.2
 """Seconds between two looks at a cluster's slots."""
 
@@ -91,6 +93,8 @@ class Run:
         self._carriage: Carriage | None = None
         self._reception: Reception | None = None
         self._again_at = 0.0
+        self._after: str | None = None
+        """The name of its last start: if it is not the last one of the checkpoint, somebody else has taken over."""
         self._spark: SparkSession | None = None
         self._need = Need(1)
         self.failures: list[Failure] = []
@@ -157,10 +161,11 @@ class Run:
         checkpoint = self._checkpoint(lowered)
         target = Target(self.job, checkpoint.folder, checkpoint.identity)
         make_outbox(self._plan.sinks, checkpoint.folder)
-        self._carriage = Carriage(self._loads(target, lowered))
+        self._carriage = Carriage(self._loads(target, lowered), self._published)
         # When nothing is left that may be refused: a system keeps for the job what it does not fetch.
         self._reception.start()
-        self._query = queries.start(lowered, self._plan, mode, target, spark)
+        self._query = queries.start(lowered, self._plan, mode, target, spark, self._after)
+        self._after = self._query.run
         self._metering.follow(self._query, self._carriage)
         self._carriage.start()
         self._life.move(State.RUNNING)
@@ -181,9 +186,13 @@ class Run:
             with naming_steps(self._plan, spark):
                 lowered = at_time(lower_batch(self._plan, spark), mode.clock_ms, spark)
             write_batch(lowered, self._plan.sinks, target, spark)
-            self._carriage = Carriage(self._loads(target, lowered))
+            self._carriage = Carriage(self._loads(target, lowered), lambda: BATCH)
             self._carriage.carry()
             self._close()
+
+    def _published(self) -> int:
+        assert self._query is not None
+        return self._query.published()
 
     def _loads(self, target: Target, lowered: Lowered) -> list[Load]:
         types = lowered.carried
@@ -261,6 +270,7 @@ class Run:
         """Plans another start, if there is to be one; otherwise raises what went wrong."""
         self._life.move(State.FAILING)
         query = self._query
+        error = taken_over(query) or error
         self._abandon(error)
         found, now = self._explained(error, query), time.monotonic()
         moments = [*(failure.at for failure in self.failures), now]
@@ -332,6 +342,16 @@ class Run:
             self._life.move(State.FAILED)
             raise explained(self.job, error, self._plan) from error
         self._life.move(State.STOPPED)
+
+
+def taken_over(query: queries.Query | None) -> Exception | None:
+    """What made a run fail may be that another one has taken its place: then it must not start again."""
+    try:
+        if query is not None:
+            query.require_own()
+    except Exception as error:
+        return error if "MS-CHECKPOINT-006" in str(error) else None
+    return None
 
 
 def jars_of(plan: JobPlan, checkpoint: str) -> tuple[Jars, ...]:

@@ -46,15 +46,13 @@ def clocked(lowered: Lowered, listed: str, clock: str, target: Target, spark: Sp
     return StreamingQuery(start(lowered.frame._jdf, clock, target.job, target.folder.spark, listed))
 
 
-def clock_of(lowered: Lowered, mode: Mode, target: Target, spark: SparkSession) -> Any:
+def clock_of(lowered: Lowered, mode: Mode) -> Any:
     """Lets time go on without idle sources; None: no source has a time."""
     if lowered.clock is None:
         return None
     every = mode.every_ms if isinstance(mode, MicroBatch) else 0
-    folders = {"commits": target.folder.commits, "watermarks": target.folder.watermarks}
-    told = json.dumps({**lowered.clock, "rests": not ends(mode), **folders})
-    clock = jvm.named("millstream.time.Clock")
-    return clock.of(spark._jsparkSession, target.job, told, every, isinstance(mode, RealTime))
+    told = json.dumps({**lowered.clock, "rests": not ends(mode)})
+    return jvm.named("millstream.time.Clock").of(told, every, isinstance(mode, RealTime))
 
 
 def ends(mode: Mode) -> bool:

@@ -27,6 +27,7 @@ class Query:
     def __init__(
         self,
         query: StreamingQuery,
+        tenure: Any,
         publisher: Any,
         clock: Any,
         listeners: list[Any],
@@ -34,6 +35,9 @@ class Query:
         opened: ExitStack,
     ) -> None:
         self.query = query
+        self.run = str(tenure.decisions().run())
+        """The name of this start."""
+        self._tenure = tenure
         self._publisher = publisher
         self._clock = clock
         self._spark = spark
@@ -57,6 +61,10 @@ class Query:
         for listener in self._listeners:
             listener.check()
 
+    def require_own(self) -> None:
+        """Raises an error if another run of the job has taken over."""
+        self._tenure.decisions().requireOwn()
+
     def said_by_tasks(self) -> list[str]:
         """What its tasks said when they failed."""
         return tasks.failures(self._spark, str(self.query.runId))
@@ -67,7 +75,7 @@ class Query:
         return None if name is None else str(name)
 
     def published(self) -> int:
-        """The last epoch that readers of committed rows see; -1: none of this start."""
+        """The last epoch that readers of committed rows see; -1: none."""
         return int(self._publisher.published())
 
     def times(self) -> dict[str, SourceTime]:
@@ -79,23 +87,28 @@ class Query:
         self._opened.close()
 
 
-def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: SparkSession) -> Query:
-    """Opens one thing after the other. They are closed the other way round: if the next one fails, or by `close`.
+def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: SparkSession, after: str | None) -> Query:
+    """Goes on after an earlier start, if there was one.
 
-    So publication comes before the locks: nobody else may write in between.
+    Opens one thing after the other. They are closed the other way round: if the next one fails, or by `close`. So
+    publication comes before the locks: nobody else may write in between.
     """
     listed = sinks_json(plan.sinks, target, lowered, spark)
     paths = json.dumps(target.folder.for_kernels())
     configure(spark, mode, target)
     with ExitStack() as opened:
-        opened.callback(jvm.named("millstream.sink.Recovery").run(listed, paths).close)
-        publisher = jvm.named("millstream.sink.Publisher")(listed, paths)
+        tenure = jvm.named("millstream.sink.Recovery").run(listed, paths, after)
+        opened.callback(tenure.close)
+        publisher = jvm.named("millstream.sink.Publisher")(tenure)
         listen(publisher, spark, opened)
         opened.callback(publisher.close)
-        clock = clock_of(lowered, mode, target, spark)
+        clock = clock_of(lowered, mode)
         if clock is not None:
             opened.callback(clock.close)
+        committing = jvm.named("millstream.time.Committing")
+        commits = target.folder.commits
+        listen(committing(spark._jsparkSession, target.job, commits, tenure.decisions(), clock), spark, opened)
         query = started(lowered, plan, mode, target, listed, spark)
         opened.callback(query.stop)
         listeners = listen_for_sources(plan, target.job, query, spark, opened)
-        return Query(query, publisher, clock, listeners, spark, opened.pop_all())
+        return Query(query, tenure, publisher, clock, listeners, spark, opened.pop_all())

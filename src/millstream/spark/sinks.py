@@ -41,7 +41,7 @@ def sinks_json(sinks: tuple[Sink, ...], target: Target, lowered: Lowered, spark:
             "mode": sink.mode,
             "writer": target.writer(sink),
             "columns": json.dumps(written(sink)),
-            "prepared": target.folder.prepared,
+            "repairs": target.folder.repairs,
         }
         listed.append({**about, **sink.options.writer(), **where(sink, target), **schema})
     return json.dumps(listed)

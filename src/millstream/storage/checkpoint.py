@@ -2,8 +2,9 @@
 
 <checkpoint>/millstream.json   job, identity, sources, operators with the shape of their state
 <checkpoint>/sources.json      the ids of what the sources read
-<checkpoint>/spark/            offsets, commits and state, as Spark keeps them; `lock` and `run`, of the one run
-<checkpoint>/sinks/            what sinks have prepared
+<checkpoint>/decisions/        who runs the job, and which epochs count, in one sequence
+<checkpoint>/spark/            offsets, commits and state, as Spark keeps them; `lock`, of the one run
+<checkpoint>/repairs/          Kafka transactions that took the place of others
 <checkpoint>/outbox/           a journal: rows that wait for who carries them on, and how far they have come
 <checkpoint>/received/         a journal: what came from sources that cannot be read again
 """
@@ -39,8 +40,12 @@ class CheckpointFolder:
         return f"{self.root}/sources.json"
 
     @property
-    def prepared(self) -> str:
-        return f"{self.root}/sinks"
+    def decisions(self) -> str:
+        return f"{self.root}/decisions"
+
+    @property
+    def repairs(self) -> str:
+        return f"{self.root}/repairs"
 
     @property
     def received(self) -> str:
@@ -63,11 +68,6 @@ class CheckpointFolder:
         return f"{self.spark}/lock"
 
     @property
-    def run(self) -> str:
-        """The name of the run that came last."""
-        return f"{self.spark}/run"
-
-    @property
     def query(self) -> str:
         """What Spark knows of the query: its id."""
         return f"{self.spark}/metadata"
@@ -86,10 +86,6 @@ class CheckpointFolder:
     def commit_of(self, epoch: int) -> str:
         return f"{self.commits}/{epoch}"
 
-    @property
-    def watermarks(self) -> str:
-        return f"{self.spark}/watermarks"
-
     def source(self, place: int) -> str:
         """What Spark, or a source itself, keeps for the source of this place."""
         return f"{self.spark}/sources/{place}"
@@ -99,7 +95,7 @@ class CheckpointFolder:
         return {
             "spark": self.spark,
             "lock": self.lock,
-            "run": self.run,
+            "decisions": self.decisions,
             "query": self.query,
             "offsets": self.offsets,
             "commits": self.commits,

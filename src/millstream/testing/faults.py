@@ -16,6 +16,8 @@ POINTS = (
     "state.after",
     "sink.prepare.before",
     "sink.prepare.after",
+    "decision.before",
+    "decision.after",
     "commits.before",
     "commits.after",
     "sink.publish.before",
@@ -23,9 +25,6 @@ POINTS = (
     "sink.publish.after",
 )
 """In the order in which an epoch meets them."""
-
-TIME_POINTS = ("watermarks.before", "watermarks.after")
-"""Those of a job with several sources that have a time, just before its epoch is committed."""
 
 REPAIR_POINTS = ("sink.repair.before", "sink.repair.after")
 """Those of a Kafka sink that writes again what the brokers have given up."""
@@ -42,7 +41,7 @@ class Fault:
     epoch: int | None = None
 
     def __post_init__(self) -> None:
-        points = (*POINTS, *TIME_POINTS, *REPAIR_POINTS, *CARRY_POINTS)
+        points = (*POINTS, *REPAIR_POINTS, *CARRY_POINTS)
         if self.point not in points:
             raise ValueError(f"no fault point {self.point!r}; there are: {', '.join(points)}")
 

@@ -138,7 +138,7 @@ final class SegmentsTest {
     assertTrue(produced.byProducer());
     assertTrue(produced.compareTo(published) < 0, "a published segment comes after an empty one of the same base");
     assertNull(SegmentName.of("notes.txt"));
-    SegmentName.Open open = SegmentName.Open.of("totals", 7, 2, 99);
+    SegmentName.Open open = SegmentName.Open.of("totals", 7, 2, 3, 99);
     assertEquals(open, SegmentName.Open.of(open.file()));
   }
 }
