@@ -182,6 +182,11 @@ public final class Decisions {
     deleteOld();
   }
 
+  /** The commit that Spark's log may lack, if the query was stopped just then; null: none. */
+  public synchronized Decision unrecorded() {
+    return unrecorded;
+  }
+
   /** Spark's log has the last commit. */
   public synchronized void recorded() {
     unrecorded = null;

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import millstream.commit.Decision;
 import millstream.journal.Disk;
 
 /**
@@ -29,6 +31,16 @@ record CheckpointPaths(String spark, String lock, String decisions, String query
           path(paths, "commits"));
     } catch (JsonProcessingException e) {
       throw SinkException.badOption("the checkpoint's paths are not JSON: " + e.getOriginalMessage());
+    }
+  }
+
+  /** The epoch counts, and whoever decided so may have had no time to tell Spark's log. */
+  void record(Decision decision) throws IOException {
+    Disk disk = Disk.of(commits);
+    String file = commits + "/" + decision.epoch();
+    if (!disk.exists(file)) {
+      disk.makeFolder(commits);
+      disk.writeAtomically(file, decision.commit().getBytes(StandardCharsets.UTF_8));
     }
   }
 

@@ -134,6 +134,11 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
       return;
     }
     try {
+      Decision last = tenure.decisions().unrecorded();
+      if (last != null) {
+        tenure.paths().record(last);
+        tenure.decisions().recorded();
+      }
       publishOrFail();
       tenure.decisions().requireOwn();
       // Not if that failed: what is committed and not yet published is open still.

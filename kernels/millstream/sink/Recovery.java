@@ -1,7 +1,6 @@
 package millstream.sink;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -72,20 +71,11 @@ public final class Recovery {
   private void finish(Decisions decisions) throws IOException {
     clean();
     for (Decision decision : new ArrayList<>(decisions.unpublished())) {
-      writeCommit(decision);
+      paths.record(decision);
       Publisher.publish(decision, committers, decisions);
     }
     for (Committer committer : committers.values()) {
       committer.recover();
-    }
-  }
-
-  /** The epoch counts, and the run that decided so may have had no time to tell Spark's log. */
-  private void writeCommit(Decision decision) throws IOException {
-    String file = paths.commits() + "/" + decision.epoch();
-    if (!disk.exists(file)) {
-      disk.makeFolder(paths.commits());
-      disk.writeAtomically(file, decision.commit().getBytes(StandardCharsets.UTF_8));
     }
   }
 
