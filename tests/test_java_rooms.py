@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stage": {*OPERATOR, "aggregate", "join", "process", "python", "rank", "table", "window"},
     "time": {"stage"},
     "avro": set(),
-    "checkpoint": set(),
+    "checkpoint": {"journal"},
     "decode": {"avro", "metrics", "protobuf", "row"},
     "faults": {"checkpoint"},
     "journal": set(),

@@ -79,7 +79,7 @@ final class Commits {
   void clean() throws IOException {
     for (String log : new String[] {paths.offsets(), paths.commits()}) {
       for (String name : disk.list(log)) {
-        if (name.startsWith(".") && (name.endsWith(".tmp") || name.endsWith(".tmp.crc"))) {
+        if (Disk.isPart(name)) {
           disk.delete(log + "/" + name);
         }
       }

@@ -1,10 +1,10 @@
 package millstream.sink;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
-import java.util.function.Predicate;
 import millstream.faults.Faults;
 import millstream.journal.Disk;
 import millstream.journal.Locks;
@@ -85,8 +85,9 @@ final class JournalCommitter implements Committer {
       Faults.at("sink.publish.before", epoch, spec.name());
       publish(list);
       disk.delete(list(epoch));
-      // What is left of these epochs are files of attempts that did not count.
-      deleteOpen(file -> file.epoch() <= epoch);
+      for (PartitionLog log : logs) {
+        log.cleanUpTo(spec.writer(), epoch);
+      }
       Faults.at("sink.publish.after", epoch, spec.name());
     }
   }
@@ -103,26 +104,17 @@ final class JournalCommitter implements Committer {
       }
     }
     for (int partition : touched) {
-      disk.syncFolder(topic.folder(partition));
+      logs[partition].sync();
     }
   }
 
   /** False if the file was published before. */
   private boolean publish(PreparedList.File file, long epoch) throws IOException {
-    SegmentName.Open open = SegmentName.Open.of(file.name());
-    PartitionLog log = logs[file.partition()];
-    if (log.holds(open.token())) {
-      return false;
+    try {
+      return logs[file.partition()].publish(SegmentName.Open.of(file.name()), file.records(), file.bytes());
+    } catch (FileNotFoundException e) {
+      throw SinkException.preparedFileMissing(spec.name(), epoch, e.getMessage());
     }
-    String from = topic.open(file.partition()) + "/" + file.name();
-    if (!disk.exists(from)) {
-      throw SinkException.preparedFileMissing(spec.name(), epoch, from);
-    }
-    long base = log.endAfterRepair();
-    String name = SegmentName.published(base, open.token());
-    disk.rename(from, topic.folder(file.partition()) + "/" + name);
-    log.published(name, base, file.records());
-    return true;
   }
 
   @Override
@@ -131,23 +123,16 @@ final class JournalCommitter implements Committer {
     for (long epoch : preparedEpochs()) {
       disk.delete(list(epoch));
     }
-    deleteOpen(file -> true);
+    for (PartitionLog log : logs) {
+      log.clean(spec.writer(), lastCommitted);
+    }
   }
 
   @Override
   public void discard(long epoch) throws IOException {
     disk.delete(list(epoch));
-    deleteOpen(file -> file.epoch() == epoch);
-  }
-
-  private void deleteOpen(Predicate<SegmentName.Open> which) throws IOException {
-    for (int partition = 0; partition < logs.length; partition++) {
-      for (String name : disk.list(topic.open(partition))) {
-        SegmentName.Open file = SegmentName.Open.of(name);
-        if (file != null && file.writer().equals(spec.writer()) && which.test(file)) {
-          disk.delete(topic.open(partition) + "/" + name);
-        }
-      }
+    for (PartitionLog log : logs) {
+      log.discard(spec.writer(), epoch);
     }
   }
 }

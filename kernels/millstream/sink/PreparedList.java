@@ -19,7 +19,7 @@ record PreparedList(long epoch, List<File> files) {
   private static final int FORMAT = 1;
 
   /** A file in the partition's {@code open/}. */
-  record File(int partition, String name, long records) implements Serializable {}
+  record File(int partition, String name, long records, long bytes) implements Serializable {}
 
   static String name(String writer, long epoch) {
     return String.format("%s-%012d.json", writer, epoch);
@@ -35,7 +35,11 @@ record PreparedList(long epoch, List<File> files) {
     ObjectNode json = JSON.createObjectNode().put("format", FORMAT).put("epoch", epoch);
     ArrayNode list = json.putArray("files");
     for (File file : files) {
-      list.addObject().put("partition", file.partition).put("name", file.name).put("records", file.records);
+      list.addObject()
+          .put("partition", file.partition)
+          .put("name", file.name)
+          .put("records", file.records)
+          .put("bytes", file.bytes);
     }
     return json.toString().getBytes(StandardCharsets.UTF_8);
   }
@@ -50,7 +54,8 @@ record PreparedList(long epoch, List<File> files) {
       files.add(new File(
           file.get("partition").asInt(),
           file.get("name").asText(),
-          file.get("records").asLong()));
+          file.get("records").asLong(),
+          file.get("bytes").asLong()));
     }
     return new PreparedList(node.get("epoch").asLong(), files);
   }

@@ -18,7 +18,7 @@ from millstream.errors import MillstreamError
 from millstream.journal.format import Segment
 from millstream.journal.record import Record
 from millstream.journal.segments import SegmentFile, Tail, chain
-from millstream.journal.topics import Topic, create, describe, open_topic
+from millstream.journal.topics import Topic, create, open_topic, prepared
 from millstream.plan.connectors import CarriedSink, Carrier, RowShape
 from millstream.plan.nodes import Sink
 from millstream.runtime import faults
@@ -100,12 +100,12 @@ class Load:
         The list is made before the first file is published, and deleted after the last.
         """
         begun = set(self.published())
-        unfinished = {prepared.epoch for prepared in describe(self.topic.journal, self.topic.name).prepared}
+        unfinished = {left.epoch for left in prepared(self.topic)}
         return {epoch: segments for epoch, segments in self.published().items() if epoch in begun - unfinished}
 
     def published(self) -> dict[int, list[Segment]]:
         found: dict[int, list[Segment]] = defaultdict(list)
-        for segment in chain(self.topic.partition(0).folder):
+        for segment in chain(self.topic.partition(0)):
             assert segment.token is not None
             found[int(segment.token.rsplit("-", 2)[1])].append(segment)
         return found
@@ -117,7 +117,7 @@ class Load:
             yield record
 
     def records(self, segment: Segment) -> Iterator[Record]:
-        file = SegmentFile(self.topic.partition(0), segment.name, segment.base, bounded=True)
+        file = SegmentFile.of(self.topic.partition(0), segment, bounded=True)
         try:
             more = Tail.MORE
             while more is Tail.MORE:
@@ -129,11 +129,13 @@ class Load:
 
     def drop(self, segments: list[Segment]) -> None:
         """All but the last of the topic: the next one goes on from its offset."""
-        folder = self.topic.partition(0).folder
-        last = chain(folder)[-1].name
+        where = self.topic.partition(0)
+        last = chain(where)[-1].name
         for segment in segments:
             if segment.name != last:
-                self.folder.files.delete(str(folder / segment.name))
+                # First what says that it is there.
+                for path in dict.fromkeys((segment.name, segment.path)):
+                    where.files.delete(f"{where.folder}/{path}")
 
 
 class Carriage:
