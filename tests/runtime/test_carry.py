@@ -11,7 +11,7 @@ import pytest
 import millstream as ms
 from millstream.journal import format as fmt
 from millstream.journal.topics import create, open_topic
-from millstream.journal.topics import describe as describe_topic
+from millstream.journal.topics import prepared as prepared_epochs
 from millstream.plan.connectors import Carried
 from millstream.runtime import carry
 from millstream.runtime.carry import Load
@@ -63,17 +63,16 @@ def outbox(tmp_path: Path) -> Outbox:
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
     """Something happens while the lists are looked at: just behind that look."""
-    original = describe_topic
     happened: list[bool] = []
 
-    def describe(*arguments: Any) -> Any:
-        found = original(*arguments)
+    def prepared(*arguments: Any) -> Any:
+        found = prepared_epochs(*arguments)
         if not happened:
             happened.append(True)
             happens()
         return found
 
-    monkeypatch.setattr(carry, "describe", describe)
+    monkeypatch.setattr(carry, "prepared", prepared)
 
 
 def test_an_epoch_that_is_published_while_one_looks(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
