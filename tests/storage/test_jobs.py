@@ -12,8 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import millstream as ms
-from millstream import journal
+from millstream import files, journal
 from millstream.runtime.run import Run
+from millstream.storage import files_at
 
 PATIENCE = 180
 """Seconds after which something hangs: not a measure of speed."""
@@ -70,6 +71,39 @@ def test_state_is_kept(folder: str, spark: SparkSession) -> None:
     expected = {third: {"third": third, "n": 100, "sum": sum(thirds[third])} for third in range(3)}
     assert latest(folder, "thirds") == expected
     assert values(folder, "even") == Counter(f'{{"n": {n}}}' for n in range(300))
+
+
+def filing(folder: str) -> ms.Job:
+    job = ms.Job("file", checkpoint=f"{folder}/checkpoint")
+    source = journal.source("numbers", path=f"{folder}/journal", max_rows_per_epoch=60)
+    numbers = job.stream(source, schema="n BIGINT, third INT")
+    numbers.to(files.sink(f"{folder}/rows", format="parquet", partition_by="third"))
+    numbers.select("n").to(files.sink(f"{folder}/lines", format="json"), name="lines")
+    return job
+
+
+def test_files_are_written_once(folder: str, spark: SparkSession) -> None:
+    journal.create(f"{folder}/journal", "numbers", 2)
+    for numbers in (range(100), range(100, 200)):
+        send(folder, numbers)
+        filing(folder).run(ms.available_now(), spark=spark)
+    rows = spark.read.parquet(f"{folder}/rows").select("n", "third").collect()
+    assert Counter((row.n, row.third) for row in rows) == Counter((n, n % 3) for n in range(200))
+    assert Counter(row.n for row in spark.read.json(f"{folder}/lines").collect()) == Counter(range(200))
+    listed = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(f"{folder}/lines")
+    whole = manifests(folder)
+    assert sorted(whole) == sorted(row.path.split("/lines/")[1] for row in listed.select("path").collect())
+
+
+def manifests(folder: str) -> list[str]:
+    """The files of epochs that are whole."""
+    at = files_at(folder)
+    found = []
+    for epoch in (name for name in at.names(f"{folder}/lines") if name.startswith("epoch=")):
+        text = at.read(f"{folder}/lines/{epoch}/_manifest.json")
+        assert text is not None
+        found += [f"{epoch}/{file}" for file in json.loads(text)["files"]]
+    return found
 
 
 @pytest.mark.slow

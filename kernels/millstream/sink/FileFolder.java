@@ -24,10 +24,13 @@ import org.apache.hadoop.fs.Path;
  *   epoch=WRITER-EPOCH/…               published, by one rename of the folder
  *   _lock/WRITER                       held while a run writes
  * </pre>
+ *
+ * <p>In an object store, {@code _ready/WRITER-EPOCH.json} lists uploads that are prepared, and the epoch's files appear
+ * one by one; its manifest comes last.
  */
 final class FileFolder {
   static final String MANIFEST = "_manifest.json";
-  private static final Pattern READY = Pattern.compile("(.*)-(\\d{12})");
+  private static final Pattern READY = Pattern.compile("(.*)-(\\d{12})(?:\\.json)?");
 
   private final FileSystem files;
   private final Path root;
@@ -48,6 +51,11 @@ final class FileFolder {
   static FileSystem files(Path path) throws IOException {
     FileSystem found = path.getFileSystem(HadoopSettings.conf());
     return found instanceof LocalFileSystem ? ((LocalFileSystem) found).getRaw() : found;
+  }
+
+  /** Whether an epoch is published by renaming its folder. If not, its files are uploaded and completed. */
+  boolean renames() {
+    return !"s3a".equals(files.getUri().getScheme());
   }
 
   /** One run at a time for each writer, on a local disk: others have no locks. */
