@@ -92,7 +92,7 @@ class Bench:
         """The same rows, by Spark's own sink."""
         checkpoint, topic = self.fresh()
         own = session.use(self.spark, Need(2), PARALLELISM)
-        own.conf.set("spark.sql.streaming.checkpointFileManagerClass", "millstream.checkpoint.LocalCheckpoints")
+        own.conf.set("spark.sql.streaming.checkpointFileManagerClass", "millstream.checkpoint.DiskCheckpoints")
         rows = lower_streaming(self.job(checkpoint, topic).plan(), own, combine=True).frame.selectExpr("key", "value")
         return self.spent(lambda: self.measured(lambda: self.write(rows, checkpoint, topic)), topic)
 

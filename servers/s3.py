@@ -33,7 +33,9 @@ class S3:
         self._folder = folder
         self.port = free_port()
         self.endpoint = f"http://127.0.0.1:{self.port}"
-        (folder / "objects").mkdir()
+        self.objects = folder / "objects"
+        """A folder for each bucket."""
+        self.objects.mkdir()
         settings = folder / "s3proxy.conf"
         settings.write_text("".join(f"{name}={value}\n" for name, value in self._properties().items()))
         path = f"{fetched(f's3proxy-{VERSION}', JARS, TOO_OLD, ANNOTATIONS)}/*"
@@ -50,7 +52,7 @@ class S3:
             "jclouds.provider": "filesystem-nio2",
             "jclouds.identity": "nobody",
             "jclouds.credential": "nothing",
-            "jclouds.filesystem.basedir": str(self._folder / "objects"),
+            "jclouds.filesystem.basedir": str(self.objects),
         }
 
     def files(self, password: str = PASSWORD) -> S3FileSystem:

@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stage": {*OPERATOR, "aggregate", "join", "process", "python", "rank", "table", "window"},
     "time": {"commit", "stage"},
     "avro": set(),
-    "checkpoint": set(),
+    "checkpoint": {"journal"},
     "commit": {"faults", "journal"},
     "decode": {"avro", "metrics", "protobuf", "row"},
     "faults": {"checkpoint"},

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -47,12 +47,13 @@ class Lives:
     """The runs of a module's job. The module's `start(spark, folder, *arguments)` gives a Run that writes into that
     folder alone. What it reads may grow meanwhile, elsewhere."""
 
-    def __init__(self, module: str, scratch: Path) -> None:
+    def __init__(self, module: str, scratch: Path, environment: dict[str, str] | None = None) -> None:
         self._image = scratch / "image"
         self._log = scratch / "log.txt"
         self._own = scratch / "spark"
         self._own.mkdir()
         self._module = module
+        self._environment = environment or {}
         self._listener = Listener()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -63,10 +64,12 @@ class Lives:
         self.kill()
         self._listener.close()
 
-    def of(self, folder: Path, *arguments: str) -> Self:
-        """From now on runs have this folder, and these arguments."""
+    def of(self, folder: Path, *arguments: str, server: int | None = None) -> Self:
+        """From now on runs have this folder, and these arguments. `server`: the process group of one who writes into
+        the folder for them."""
         folder.mkdir(exist_ok=True)
         self._folder, self._arguments = folder, [str(folder), *arguments]
+        self._server = server
         return self
 
     def imaged(self, fault: Fault, proxy: Proxy | None = None) -> None:
@@ -159,7 +162,7 @@ class Lives:
         with self._log.open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, str(Path(__file__).with_name("serve.py")), self._module, str(self._own)],
-                env={**os.environ, **more, **self._listener.environment},
+                env={**os.environ, **more, **self._environment, **self._listener.environment},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -168,7 +171,7 @@ class Lives:
 
     def _take_image(self, proxy: Proxy | None) -> None:
         assert self._process is not None
-        with frozen(self._process.pid):
+        with frozen(self._process.pid), nullcontext() if self._server is None else frozen(self._server):
             copy(self._folder, self._image)
             if proxy is not None:
                 proxy.hang_up()

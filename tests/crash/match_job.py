@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 SCHEMA = "liker STRING, liked STRING, n BIGINT"
 
 
-def match_job(folder: Path, rows_per_epoch: int | None = None) -> ms.Job:
-    job = ms.Job("matches", checkpoint=str(folder / "checkpoint"), parallelism=2)
-    path, likes_path = str(folder / "journal"), str(folder.parent / "likes")
+def match_job(folder: str, likes_path: str, rows_per_epoch: int | None = None) -> ms.Job:
+    job = ms.Job("matches", checkpoint=f"{folder}/checkpoint", parallelism=2)
+    path = f"{folder}/journal"
     likes = job.stream(journal.source("likes", path=likes_path, max_rows_per_epoch=rows_per_epoch), schema=SCHEMA)
     matches = (
         likes.as_("a")
@@ -27,13 +27,15 @@ def match_job(folder: Path, rows_per_epoch: int | None = None) -> ms.Job:
         .select("a.liker", "a.liked", first="least(a.n, b.n)", second="greatest(a.n, b.n)")
     )
     matches.to(journal.sink("matches", path=path))
-    matches.to(files.sink(str(folder / "files"), format="parquet"), name="files")
+    matches.to(files.sink(f"{folder}/files", format="parquet"), name="files")
     likes.group_by("liked").agg(likes="count(*)", last="max(n)").to(journal.sink("popular", path=path))
     return job
 
 
-def start(spark: SparkSession, folder: str, mode: str) -> Run:
-    """Likes come from a journal beside the folder: they go on while a run stands still."""
+def start(spark: SparkSession, folder: str, mode: str, at: str | None = None, likes: str | None = None) -> Run:
+    """Likes come from a journal beside the folder: they go on while a run stands still. `at` and `likes`: where both
+    are on another storage."""
+    place, source = at or folder, likes or str(Path(folder).parent / "likes")
     if mode == "real-time":
-        return match_job(Path(folder)).start(ms.real_time("300 ms"), spark=spark)
-    return match_job(Path(folder), rows_per_epoch=300).start(ms.micro_batch("0 seconds"), spark=spark)
+        return match_job(place, source).start(ms.real_time("300 ms"), spark=spark)
+    return match_job(place, source, rows_per_epoch=300).start(ms.micro_batch("0 seconds"), spark=spark)

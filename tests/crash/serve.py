@@ -14,6 +14,7 @@ import threading
 from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any
 
+from millstream.connectors import Jars, jar_set
 from millstream.errors import MillstreamError
 from millstream.spark import session
 from millstream.spark.memory import rest, unload_state
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 SLOTS = 8
 STOP = "stop"
+SETTINGS, CONNECTORS = "MILLSTREAM_TEST_SETTINGS", "MILLSTREAM_TEST_CONNECTORS"
+"""In the environment: settings of Spark as JSON, and the names of connectors whose jars it needs."""
 
 
 def main(module: str, scratch: str) -> None:
@@ -35,7 +38,9 @@ def main(module: str, scratch: str) -> None:
     job: Any = importlib.import_module(module)
     java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m -Djava.io.tmpdir={scratch}"
     settings = {"spark.driver.extraJavaOptions": java, "spark.local.dir": scratch}
-    spark = session.make(SLOTS, 2, {**MANAGER, **settings}, getattr(job, "JARS", ()))
+    more = json.loads(os.environ.get(SETTINGS, "{}"))
+    jars = tuple(Jars(jar_set(name)) for name in os.environ.get(CONNECTORS, "").split())
+    spark = session.make(SLOTS, 2, {**MANAGER, **settings, **more}, (*getattr(job, "JARS", ()), *jars))
     told: Queue[Any] = Queue()
     threading.Thread(target=listen, args=[told], daemon=True).start()
     while (arguments := told.get()) is not None:

@@ -12,9 +12,10 @@ import pytest
 
 from millstream import journal
 from millstream.testing.faults import Fault
+from tests.crash.likes import ENOUGH, Generator, expected
 from tests.crash.lives import Lives
 from tests.crash.process import committed, until
-from tests.crash.test_kill import ENOUGH, Generator, expected, finish
+from tests.crash.test_kill import finish
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +59,7 @@ def take_over(second: Lives, folder: Path) -> None:
 def test_a_run_that_is_held_back(folder: Path, mode: str, two: tuple[Lives, Lives]) -> None:
     """It goes on while the second run is alive, which notices nothing."""
     first, second = (lives.of(folder, mode) for lives in two)
-    with Generator(folder.parent / "likes", seed=3) as generator:
+    with Generator(str(folder.parent / "likes"), seed=3) as generator:
         for point in POINTS[mode]:
             fault = Fault(point, committed(folder / "checkpoint") + 2)
             first.held(fault, lambda: take_over(second, folder))
@@ -74,7 +75,7 @@ def test_a_run_that_is_held_back(folder: Path, mode: str, two: tuple[Lives, Live
 def test_a_run_that_is_suspended(folder: Path, two: tuple[Lives, Lives]) -> None:
     """Its whole process stands still, wherever it is."""
     first, second = (lives.of(folder, "real-time") for lives in two)
-    with Generator(folder.parent / "likes", seed=4) as generator:
+    with Generator(str(folder.parent / "likes"), seed=4) as generator:
         first.begin()
         until(lambda: committed(folder / "checkpoint") >= 2)
         with first.hanging():

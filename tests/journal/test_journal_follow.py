@@ -75,7 +75,7 @@ def test_a_callable_ends_it_after_any_record(disk: Disk) -> None:
 
 
 def test_a_folder_that_changed_within_the_same_tick_is_listed_again(tmp_path: Path) -> None:
-    watch = segments.FolderWatch(tmp_path)
+    watch = segments.FolderWatch(str(tmp_path))
     now = time.time_ns()
     os.utime(tmp_path, ns=(now, now + 10**12))  # as fresh as can be: it may change without showing
     assert [watch.changed(), watch.changed()] == [True, True]

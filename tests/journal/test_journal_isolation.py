@@ -156,7 +156,7 @@ def test_a_published_segment_without_records_shares_its_base(disk: Disk) -> None
 def test_a_file_that_is_published_between_two_listings_is_not_read_twice(disk: Disk) -> None:
     file = disk.open_file(epoch=1)
     disk.write_open(file, "a", "b")
-    where = Partition("t", 0, disk.folder())
+    where = Partition("t", 0, str(disk.folder()))
     follower = OpenFiles(where, bounded=False, from_end=False)
     out: list[journal.Record] = []
     follower.refresh()

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from millstream.journal.topics import open_topic
 from millstream.storage import CheckpointFolder
 from tests.journal_spark.segment_bytes import read_topic
 
@@ -22,6 +23,7 @@ def sink(journal: Path, topic: str, mode: str = "append", writer: str = "job_1")
         "writer": writer,
         "path": str(journal),
         "topic": topic,
+        "partitions": str(open_topic(journal, topic).partitions),
         "mode": mode,
     }
 

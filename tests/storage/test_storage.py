@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import os
-import secrets
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 import millstream as ms
-from millstream import files as files_of
-from millstream import journal
 from millstream.spark.files import bridge
 from millstream.storage import CheckpointFolder, Files, absolute, files_at, remote
 from millstream.storage.local import LocalFiles
 from servers.s3_proxy import S3Proxy
-
-STORAGES = ("local", pytest.param("hdfs", marks=pytest.mark.server), pytest.param("s3", marks=pytest.mark.server))
-
-
-@pytest.fixture(params=STORAGES)
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A new folder on each storage."""
-    if request.param == "local":
-        return str(tmp_path)
-    remote.through(bridge)
-    request.getfixturevalue("spark")
-    if request.param == "hdfs":
-        return f"{request.getfixturevalue('hdfs').url}/{secrets.token_hex(4)}"
-    return f"{request.getfixturevalue('bucket')}/folder"
 
 
 @pytest.fixture
@@ -154,29 +136,6 @@ def test_a_storage_that_is_not_known(address: str, tmp_path: Path, monkeypatch: 
         ms.Job("a", checkpoint=address)
     assert error.value.code == "MS-CHECKPOINT-008"
     assert error.value.at is not None
-    assert list(tmp_path.iterdir()) == []
-
-
-ELSEWHERE = "s3a://bucket/folder"
-MAKES: dict[str, Callable[[], object]] = {
-    "journal source": lambda: journal.source("likes", path=ELSEWHERE),
-    "journal sink": lambda: journal.sink("likes", path=ELSEWHERE),
-    "journal": lambda: journal.create(ELSEWHERE, "likes", 1),
-    "producer": lambda: journal.producer(ELSEWHERE, "likes"),
-    "reader": lambda: journal.read(ELSEWHERE, "likes"),
-    "files": lambda: files_of.sink(ELSEWHERE, format="json"),
-    "checkpoint": lambda: ms.Job("copy", checkpoint=ELSEWHERE),
-    "checkpoint on HDFS": lambda: ms.Job("copy", checkpoint="hdfs://namenode/jobs/copy"),
-}
-
-
-@pytest.mark.parametrize("what", MAKES)
-def test_what_must_lie_on_this_machine(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would become a folder of that name. No server is asked before."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ms.MillstreamError) as error:
-        MAKES[what]()
-    assert error.value.code == "MS-CHECKPOINT-009"
     assert list(tmp_path.iterdir()) == []
 
 

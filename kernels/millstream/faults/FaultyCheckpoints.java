@@ -3,29 +3,35 @@ package millstream.faults;
 import java.io.IOException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import millstream.checkpoint.LocalCheckpoints;
+import millstream.checkpoint.DiskCheckpoints;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.PathFilter;
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
 
 /**
- * Spark's checkpoint files, with places to fail at: {@code offsets}, {@code commits}, {@code state}, and before the
- * first epoch {@code metadata} of the query and {@code schema} of its state. Each has {@code .before} and
- * {@code .after} the moment at which a file appears, and {@code .during} its writing.
+ * Spark's checkpoint files, on whichever storage, with places to fail at: {@code offsets}, {@code commits},
+ * {@code state}, and before the first epoch {@code metadata} of the query and {@code schema} of its state. Each has
+ * {@code .before} and {@code .after} the moment at which a file appears, and {@code .during} its writing.
  */
-public final class FaultyCheckpoints extends LocalCheckpoints {
+public final class FaultyCheckpoints implements CheckpointFileManager {
   private static final Pattern LOG = Pattern.compile(".*/(offsets|watermarks|commits)/(\\d+)");
   private static final Pattern STATE =
       Pattern.compile(".*/(state)/.*?(\\d+)(?:_[^/]*)?\\.(?:changelog|zip|delta|snapshot)");
   private static final Pattern ONCE = Pattern.compile(".*/(?:(metadata)|state/.*/(?:_metadata|_stateSchema)/.*)");
 
+  private final CheckpointFileManager files;
+
   public FaultyCheckpoints(Path path, Configuration conf) {
-    super(path, conf);
+    files = DiskCheckpoints.at(path, conf);
   }
 
   @Override
   public CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
-    CancellableFSDataOutputStream file = super.createAtomic(path, overwrite);
+    CancellableFSDataOutputStream file = files.createAtomic(path, overwrite);
     String name = path.toUri().getPath();
     for (Pattern pattern : new Pattern[] {LOG, STATE}) {
       Matcher matcher = pattern.matcher(name);
@@ -35,6 +41,41 @@ public final class FaultyCheckpoints extends LocalCheckpoints {
     }
     Matcher once = ONCE.matcher(name);
     return once.matches() ? new Faulty(file, once.group(1) == null ? "schema" : "metadata", 0) : file;
+  }
+
+  @Override
+  public FSDataInputStream open(Path path) {
+    return files.open(path);
+  }
+
+  @Override
+  public FileStatus[] list(Path path, PathFilter filter) {
+    return files.list(path, filter);
+  }
+
+  @Override
+  public void mkdirs(Path path) {
+    files.mkdirs(path);
+  }
+
+  @Override
+  public boolean exists(Path path) {
+    return files.exists(path);
+  }
+
+  @Override
+  public void delete(Path path) {
+    files.delete(path);
+  }
+
+  @Override
+  public boolean isLocal() {
+    return files.isLocal();
+  }
+
+  @Override
+  public Path createCheckpointDirectory() {
+    return files.createCheckpointDirectory();
   }
 
   private static final class Faulty extends CancellableFSDataOutputStream {

@@ -1,10 +1,6 @@
 package millstream.journal;
 
-import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
-import java.util.Arrays;
-import java.util.List;
 
 /** Files of a storage for the driver's Python code, in one call each. */
 public final class FilesForPython {
@@ -12,27 +8,21 @@ public final class FilesForPython {
 
   /** Null if there is no such file. */
   public static byte[] read(String path) throws IOException {
-    try {
-      return Disk.of(path).readAll(path);
-    } catch (FileNotFoundException | NoSuchFileException e) {
-      return null;
-    }
+    return Disk.of(path).readIfThere(path);
   }
 
-  /** Up to {@code length} bytes from a position on; fewer only at the end of the file. */
-  public static byte[] read(String path, long position, int length) throws IOException {
-    byte[] bytes = new byte[length];
-    int filled = 0;
-    try (Disk.Input in = Disk.of(path).open(path)) {
-      for (int count = 0; count >= 0 && filled < length; filled += Math.max(0, count)) {
-        count = in.read(position + filled, bytes, filled, length - filled);
-      }
-    }
-    return filled == length ? bytes : Arrays.copyOf(bytes, filled);
+  /** {@code size}: how long it is, and stays; -1 if that is not known. */
+  public static InputForPython open(String path, long size) throws IOException {
+    return new InputForPython(Disk.of(path), path, size);
   }
 
-  public static List<String> names(String folder) throws IOException {
-    return Disk.of(folder).list(folder);
+  /** A line for each: its size and its name. As one text: each item of a list would be a call of its own. */
+  public static String entries(String folder) throws IOException {
+    StringBuilder lines = new StringBuilder();
+    for (Disk.Entry entry : Disk.of(folder).entries(folder)) {
+      lines.append(entry.size()).append(' ').append(entry.name()).append('\n');
+    }
+    return lines.toString();
   }
 
   public static boolean create(String path, byte[] bytes) throws IOException {
@@ -49,5 +39,9 @@ public final class FilesForPython {
 
   public static void delete(String path) throws IOException {
     Disk.of(path).delete(path);
+  }
+
+  public static void deleteAll(String folder) throws IOException {
+    Disk.of(folder).deleteAll(folder);
   }
 }

@@ -18,16 +18,17 @@ abstract class HadoopDisk implements Disk {
   }
 
   @Override
-  public List<String> list(String folder) throws IOException {
-    List<String> names = new ArrayList<>();
+  public List<Entry> entries(String folder) throws IOException {
+    List<Entry> found = new ArrayList<>();
     try {
       for (FileStatus status : files.listStatus(new Path(folder))) {
-        names.add(status.getPath().getName());
+        found.add(
+            new Entry(status.getPath().getName(), status.getLen(), status.getModificationTime(), status.isDirectory()));
       }
     } catch (FileNotFoundException e) {
-      return names;
+      return found;
     }
-    return names;
+    return found;
   }
 
   @Override
@@ -42,12 +43,23 @@ abstract class HadoopDisk implements Disk {
 
   @Override
   public Input open(String path) throws IOException {
-    return new HadoopInput(files, new Path(path));
+    Path file = new Path(path);
+    return new HadoopInput(files.open(file), files.getFileStatus(file).getLen());
   }
 
   @Override
   public void delete(String path) throws IOException {
     files.delete(new Path(path), false);
+  }
+
+  @Override
+  public void deleteAll(String path) throws IOException {
+    files.delete(new Path(path), true);
+  }
+
+  @Override
+  public void truncate(String path, long length) {
+    throw new UnsupportedOperationException("only a local disk has files that a crash left torn: " + path);
   }
 
   @Override
@@ -65,35 +77,24 @@ abstract class HadoopDisk implements Disk {
     return false;
   }
 
-  /** A stream keeps the length that the file had when it was opened: opened anew when it is at its end. */
-  private static final class HadoopInput implements Input {
-    private final FileSystem files;
-    private final Path path;
-    private FSDataInputStream in;
-    private long size;
+  /** What lies here was written whole: it does not grow. */
+  static final class HadoopInput implements Input {
+    private final FSDataInputStream in;
+    private final long size;
 
-    HadoopInput(FileSystem files, Path path) throws IOException {
-      this.files = files;
-      this.path = path;
-      this.in = files.open(path);
-      this.size = files.getFileStatus(path).getLen();
+    HadoopInput(FSDataInputStream in, long size) {
+      this.in = in;
+      this.size = size;
     }
 
     @Override
     public int read(long position, byte[] into, int offset, int length) throws IOException {
-      int count = in.read(position, into, offset, length);
-      if (count < 0 && files.getFileStatus(path).getLen() > size) {
-        size = files.getFileStatus(path).getLen();
-        in.close();
-        in = files.open(path);
-        count = in.read(position, into, offset, length);
-      }
-      return count;
+      return position >= size ? -1 : in.read(position, into, offset, length);
     }
 
     @Override
-    public long size() throws IOException {
-      return files.getFileStatus(path).getLen();
+    public long size() {
+      return size;
     }
 
     @Override

@@ -24,7 +24,7 @@ public final class HadoopSettings {
   public static Configuration conf() {
     SparkEnv spark = SparkEnv.get();
     if (spark == null) {
-      return SparkHadoopUtil.get().conf();
+      return chosen(SparkHadoopUtil.get().conf());
     }
     return spark.executorId().equals(DRIVER)
         ? chosen(SparkContext.getOrCreate().hadoopConfiguration())

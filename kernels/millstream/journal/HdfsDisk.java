@@ -1,14 +1,18 @@
 package millstream.journal;
 
 import java.io.IOException;
+import java.time.Duration;
 import org.apache.hadoop.fs.FSDataOutputStream;
-import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.Options.Rename;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.client.HdfsDataInputStream;
+import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
 
 /** HDFS: the name node renames in one step, and says whether the name was free. */
 final class HdfsDisk extends HadoopDisk {
+  private static final Duration LIST_EVERY = Duration.ofMillis(100);
+
   private final DistributedFileSystem files;
 
   HdfsDisk(DistributedFileSystem files) {
@@ -17,8 +21,30 @@ final class HdfsDisk extends HadoopDisk {
   }
 
   @Override
+  public Duration listEvery() {
+    return LIST_EVERY;
+  }
+
+  @Override
+  public boolean renames() {
+    return true;
+  }
+
+  @Override
   public void makeFolder(String folder) throws IOException {
     files.mkdirs(new Path(folder));
+  }
+
+  /** Up to what can be read now: the name node does not know how long a file is that is being written. */
+  @Override
+  public Input open(String path) throws IOException {
+    HdfsDataInputStream in = (HdfsDataInputStream) files.open(new Path(path));
+    return new HadoopInput(in, in.getVisibleLength());
+  }
+
+  @Override
+  public String identity(String path) throws IOException {
+    return Long.toString(((HdfsFileStatus) files.getFileStatus(new Path(path))).getFileId());
   }
 
   @Override
@@ -43,34 +69,9 @@ final class HdfsDisk extends HadoopDisk {
 
   /** A file that is created in its place would be there, empty, if the writer died. */
   @Override
-  public boolean createNew(String path, byte[] bytes) throws IOException {
-    String part = written(path, bytes);
-    try {
-      rename(part, path);
-      return true;
-    } catch (FileAlreadyExistsException e) {
-      delete(part);
-      return false;
-    }
-  }
-
-  @Override
-  public void writeAtomically(String path, byte[] bytes) throws IOException {
-    replace(written(path, bytes), path);
-  }
-
-  private String written(String path, byte[] bytes) throws IOException {
+  public Whole whole(String path, boolean fresh) throws IOException {
     String part = Disk.partOf(path);
-    try (Output out = create(part)) {
-      out.write(bytes, 0, bytes.length);
-      out.sync();
-    }
-    return part;
-  }
-
-  @Override
-  public void truncate(String path, long length) throws IOException {
-    files.truncate(new Path(path), length);
+    return new PartFile(this, part, path, fresh, create(part));
   }
 
   private static final class HdfsOutput implements Output {

@@ -5,14 +5,21 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.connector.read.InputPartition;
 
-/** What one task reads: a partition's records from one offset up to another. */
-record JournalPartition(String path, String topic, int partition, long from, long until) implements InputPartition {
-  static InputPartition[] between(JournalOptions options, JournalOffset start, JournalOffset end) {
+/**
+ * What one task reads: a partition's records from one offset up to another. {@code segments}: those that hold them, if
+ * that is known.
+ */
+record JournalPartition(
+    String path, String topic, int partition, long from, long until, ArrayList<SegmentName> segments)
+    implements InputPartition {
+  static InputPartition[] between(JournalOptions options, Offsets offsets, JournalOffset start, JournalOffset end) {
     List<InputPartition> found = new ArrayList<>();
     for (Map.Entry<Integer, Long> entry : end.byPartition().entrySet()) {
       int partition = entry.getKey();
       if (entry.getValue() > start.of(partition)) {
-        found.add(new JournalPartition(options.path, options.topic, partition, start.of(partition), entry.getValue()));
+        long from = start.of(partition), until = entry.getValue();
+        ArrayList<SegmentName> segments = offsets.between(partition, from, until);
+        found.add(new JournalPartition(options.path, options.topic, partition, from, until, segments));
       }
     }
     return found.toArray(InputPartition[]::new);
@@ -21,8 +28,8 @@ record JournalPartition(String path, String topic, int partition, long from, lon
   static InputPartition[] after(JournalOptions options, JournalOffset start, int partitions) {
     InputPartition[] found = new InputPartition[partitions];
     for (int partition = 0; partition < partitions; partition++) {
-      found[partition] =
-          new JournalPartition(options.path, options.topic, partition, start.of(partition), Long.MAX_VALUE);
+      found[partition] = new JournalPartition(
+          options.path, options.topic, partition, start.of(partition), Long.MAX_VALUE, new ArrayList<>());
     }
     return found;
   }

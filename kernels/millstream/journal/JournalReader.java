@@ -12,9 +12,6 @@ import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
 /** Reads one partition, up to an offset or, in real time, until the time is over. */
 final class JournalReader implements SupportsRealTimeRead<InternalRow> {
   private static final long POLL_NANOS = 1_000_000;
-  private static final long LIST_NANOS = 5_000_000;
-  /** Where listing is a remote call. */
-  private static final long LIST_REMOTE_NANOS = 100_000_000;
 
   private static final RecordStatus NONE = RecordStatus.newStatusWithoutArrivalTime(false);
   private static final RecordStatus FOUND = RecordStatus.newStatusWithoutArrivalTime(true);
@@ -34,12 +31,12 @@ final class JournalReader implements SupportsRealTimeRead<InternalRow> {
   private long listed;
 
   JournalReader(JournalPartition range, String[] columns) {
-    Topic topic = Topic.open(range.path(), range.topic());
+    Topic topic = Topic.of(range.path(), range.topic(), range.partition() + 1);
     this.range = range;
-    this.log = topic.log(range.partition());
+    this.log = topic.log(range.partition()).with(range.segments());
     this.reader = new LogReader(log, range.from());
     this.row = new RecordRow(columns, range.partition());
-    this.listEvery = topic.disk().isLocal() ? LIST_NANOS : LIST_REMOTE_NANOS;
+    this.listEvery = topic.disk().listEvery().toNanos();
     this.listed = System.nanoTime() - listEvery;
   }
 

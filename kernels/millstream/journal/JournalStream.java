@@ -50,9 +50,9 @@ final class JournalStream
   public Offset initialOffset() {
     try {
       String file = checkpoint + "/initial";
-      if (initial == null && disk.exists(file)) {
-        initial =
-            JournalOffset.parse("offsets in the checkpoint", new String(disk.readAll(file), StandardCharsets.UTF_8));
+      byte[] found = initial == null ? disk.readIfThere(file) : null;
+      if (found != null) {
+        initial = JournalOffset.parse("offsets in the checkpoint", new String(found, StandardCharsets.UTF_8));
       }
       if (initial == null) {
         initial = offsets.starting(options.starting);
@@ -148,7 +148,7 @@ final class JournalStream
 
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
-    return JournalPartition.between(options, (JournalOffset) start, (JournalOffset) end);
+    return JournalPartition.between(options, offsets, (JournalOffset) start, (JournalOffset) end);
   }
 
   @Override

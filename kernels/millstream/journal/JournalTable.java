@@ -94,7 +94,7 @@ final class JournalTable implements SupportsRead {
       Offsets offsets = new Offsets(options.open());
       JournalOffset start = offsets.starting(options.starting);
       JournalOffset end = offsets.ending(options.ending);
-      return JournalPartition.between(options, start, end);
+      return JournalPartition.between(options, offsets, start, end);
     }
 
     @Override

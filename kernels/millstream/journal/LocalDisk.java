@@ -6,19 +6,24 @@ import java.io.RandomAccessFile;
 import java.nio.channels.FileChannel;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.DirectoryStream;
-import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
 
 /** A local disk. RandomAccessFile and not FileChannel: an interrupted task must not close a shared channel. */
 final class LocalDisk implements Disk {
+  private static final Duration LIST_EVERY = Duration.ofMillis(5);
+
   @Override
   public List<String> list(String folder) throws IOException {
     List<String> names = new ArrayList<>();
@@ -28,6 +33,25 @@ final class LocalDisk implements Disk {
       return names;
     }
     return names;
+  }
+
+  @Override
+  public List<Entry> entries(String folder) throws IOException {
+    return list(folder).stream().map(name -> entry(new File(folder, name))).toList();
+  }
+
+  private static Entry entry(File file) {
+    return new Entry(file.getName(), file.length(), file.lastModified(), file.isDirectory());
+  }
+
+  @Override
+  public Duration listEvery() {
+    return LIST_EVERY;
+  }
+
+  @Override
+  public boolean renames() {
+    return true;
   }
 
   @Override
@@ -57,7 +81,7 @@ final class LocalDisk implements Disk {
   @Override
   public Output create(String path) throws IOException {
     if (!new File(path).createNewFile()) {
-      throw new FileAlreadyExistsException(path);
+      throw new FileAlreadyExistsException(path + " exists already");
     }
     return new LocalOutput(new RandomAccessFile(path, "rw"));
   }
@@ -65,7 +89,11 @@ final class LocalDisk implements Disk {
   @Override
   public void rename(String from, String to) throws IOException {
     // A link fails if the name is taken; a rename would take the place of what is there.
-    Files.createLink(Path.of(to), Path.of(from));
+    try {
+      Files.createLink(Path.of(to), Path.of(from));
+    } catch (java.nio.file.FileAlreadyExistsException e) {
+      throw new FileAlreadyExistsException(to + " exists already");
+    }
     Files.delete(Path.of(from));
   }
 
@@ -81,6 +109,18 @@ final class LocalDisk implements Disk {
   @Override
   public void delete(String path) throws IOException {
     Files.deleteIfExists(Path.of(path));
+  }
+
+  @Override
+  public void deleteAll(String path) throws IOException {
+    if (!Files.exists(Path.of(path))) {
+      return;
+    }
+    try (Stream<Path> all = Files.walk(Path.of(path))) {
+      for (Path name : (Iterable<Path>) all.sorted(Comparator.reverseOrder())::iterator) {
+        Files.deleteIfExists(name);
+      }
+    }
   }
 
   @Override
@@ -104,19 +144,10 @@ final class LocalDisk implements Disk {
   }
 
   @Override
-  public boolean createNew(String path, byte[] bytes) throws IOException {
+  public Whole whole(String path, boolean fresh) throws IOException {
     String part = Disk.partOf(path);
-    try (Output out = create(part)) {
-      out.write(bytes, 0, bytes.length);
-      out.sync();
-      Files.createLink(Path.of(path), Path.of(part));
-    } catch (FileAlreadyExistsException e) {
-      return false;
-    } finally {
-      delete(part);
-    }
-    syncFolder(Disk.folderOf(path));
-    return true;
+    makeFolder(Disk.folderOf(path));
+    return new PartFile(this, part, path, fresh, create(part));
   }
 
   @Override

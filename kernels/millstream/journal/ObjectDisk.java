@@ -1,23 +1,29 @@
 package millstream.journal;
 
-import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
+import java.time.Duration;
 import java.util.Arrays;
-import org.apache.hadoop.fs.FSDataInputStream;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.BulkDelete;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FutureDataInputStreamBuilder;
+import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.util.functional.FutureIO;
 
 /**
  * An object store. An object is there, whole and durable, when its stream is closed; a new one is put on condition that
- * there is none ({@code If-None-Match}). There are no folders, nothing grows, and nothing is renamed: it is copied.
+ * there is none ({@code If-None-Match}). There are no folders, nothing grows, and nothing is renamed.
  */
 final class ObjectDisk extends HadoopDisk {
   private static final int TRIES = 10;
-  private static final int CHUNK = 1 << 20;
+  /** A request costs money. */
+  private static final Duration LIST_EVERY = Duration.ofMillis(500);
 
   private final FileSystem files;
 
@@ -27,7 +33,29 @@ final class ObjectDisk extends HadoopDisk {
   }
 
   @Override
+  public Duration listEvery() {
+    return LIST_EVERY;
+  }
+
+  @Override
+  public boolean renames() {
+    return false;
+  }
+
+  @Override
   public void makeFolder(String folder) {}
+
+  /** Without asking for the length: it is known. */
+  @Override
+  public Input open(String path, long size) throws IOException {
+    FutureDataInputStreamBuilder opened = files
+        .openFile(new Path(path))
+        .opt(Options.OpenFileOptions.FS_OPTION_OPENFILE_LENGTH, Long.toString(size))
+        .opt(
+            Options.OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY,
+            Options.OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY_WHOLE_FILE);
+    return new HadoopInput(FutureIO.awaitFuture(opened.build()), size);
+  }
 
   @Override
   public Output create(String path) throws IOException {
@@ -44,11 +72,27 @@ final class ObjectDisk extends HadoopDisk {
     return made.build();
   }
 
+  /** By one request. {@link FileSystem#delete} would first look whether it is a folder. */
+  @Override
+  public void delete(String path) throws IOException {
+    Path object = new Path(path);
+    try (BulkDelete deletion = files.createBulkDelete(object.getParent())) {
+      for (Map.Entry<Path, String> failed : deletion.bulkDelete(List.of(object))) {
+        throw new IOException("cannot delete " + path + ": " + failed.getValue());
+      }
+    }
+  }
+
+  @Override
+  public Whole whole(String path, boolean fresh) throws IOException {
+    return fresh ? new NewObject(path) : new Overwriting(put(path, false));
+  }
+
   @Override
   public boolean createNew(String path, byte[] bytes) throws IOException {
     for (int attempt = 1; ; attempt++) {
       try {
-        write(put(path, true), new ByteArrayInputStream(bytes));
+        write(put(path, true), bytes);
         return true;
       } catch (IOException e) {
         if (says(e, "409", "ConditionalRequestConflict") && attempt < TRIES) {
@@ -64,9 +108,9 @@ final class ObjectDisk extends HadoopDisk {
   }
 
   /** Whole, or not at all: to close a stream is to put what came so far. */
-  private static void write(FSDataOutputStream out, InputStream from) throws IOException {
+  private static void write(FSDataOutputStream out, byte[] bytes) throws IOException {
     try {
-      from.transferTo(out);
+      out.write(bytes);
     } catch (IOException | RuntimeException e) {
       out.abort();
       throw e;
@@ -90,32 +134,8 @@ final class ObjectDisk extends HadoopDisk {
   }
 
   @Override
-  public void writeAtomically(String path, byte[] bytes) throws IOException {
-    write(put(path, false), new ByteArrayInputStream(bytes));
-  }
-
-  /** Through this machine: the store's own copy takes the place of whatever is there. */
-  @Override
-  public void rename(String from, String to) throws IOException {
-    try (FSDataInputStream in = files.open(new Path(from))) {
-      write(put(to, true), in);
-    } catch (IOException e) {
-      if (!isTaken(e) || !same(from, to)) {
-        throw e;
-      }
-    }
-    delete(from);
-  }
-
-  private boolean same(String one, String other) throws IOException {
-    try (FSDataInputStream left = files.open(new Path(one));
-        FSDataInputStream right = files.open(new Path(other))) {
-      byte[] chunk = left.readNBytes(CHUNK);
-      while (chunk.length > 0 && Arrays.equals(chunk, right.readNBytes(chunk.length))) {
-        chunk = left.readNBytes(CHUNK);
-      }
-      return chunk.length == 0 && right.read() < 0;
-    }
+  public void rename(String from, String to) {
+    throw new UnsupportedOperationException("an object store cannot rename " + from);
   }
 
   @Override
@@ -123,9 +143,75 @@ final class ObjectDisk extends HadoopDisk {
     throw new UnsupportedOperationException("an object store replaces an object by writing it");
   }
 
-  @Override
-  public void truncate(String path, long length) {
-    throw new UnsupportedOperationException("an object cannot be cut: " + path);
+  /** Gathered, and put when it is closed: it is small, and what is there may have to be compared with it. */
+  private final class NewObject extends Whole {
+    private final String path;
+    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private boolean over;
+
+    NewObject(String path) {
+      this.path = path;
+    }
+
+    @Override
+    public void write(int one) {
+      bytes.write(one);
+    }
+
+    @Override
+    public void write(byte[] from, int offset, int length) {
+      bytes.write(from, offset, length);
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (!over) {
+        over = true;
+        if (!createNew(path, bytes.toByteArray())) {
+          throw new FileAlreadyExistsException(path + " exists already");
+        }
+      }
+    }
+
+    @Override
+    public void cancel() {
+      over = true;
+    }
+  }
+
+  private static final class Overwriting extends Whole {
+    private final FSDataOutputStream out;
+    private boolean over;
+
+    Overwriting(FSDataOutputStream out) {
+      this.out = out;
+    }
+
+    @Override
+    public void write(int one) throws IOException {
+      out.write(one);
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+      out.write(bytes, offset, length);
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (!over) {
+        over = true;
+        out.close();
+      }
+    }
+
+    @Override
+    public void cancel() {
+      if (!over) {
+        over = true;
+        out.abort();
+      }
+    }
   }
 
   /** Nobody sees anything before it is closed. */
@@ -148,6 +234,11 @@ final class ObjectDisk extends HadoopDisk {
 
     @Override
     public void sync() {}
+
+    @Override
+    public void abort() {
+      out.abort();
+    }
 
     @Override
     public void close() throws IOException {

@@ -2,6 +2,7 @@ package millstream.journal;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -14,6 +15,11 @@ final class Offsets {
     for (int partition = 0; partition < logs.length; partition++) {
       logs[partition] = topic.log(partition);
     }
+  }
+
+  /** The segments that hold these records, as far as they were listed: that need not be done again elsewhere. */
+  ArrayList<SegmentName> between(int partition, long from, long until) {
+    return partition < logs.length ? logs[partition].between(from, until) : new ArrayList<>();
   }
 
   JournalOffset first() {

@@ -1,9 +1,12 @@
 package millstream.journal;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /** The segments of one partition, in the order of their bases. */
 public final class PartitionLog {
@@ -17,6 +20,7 @@ public final class PartitionLog {
   private List<SegmentName> segments = List.of();
   private SegmentName lastByProducer;
   private boolean repaired;
+  private final Map<SegmentName, Long> counted = new HashMap<>();
   private long listedAt;
   private long stamp = -1;
 
@@ -34,27 +38,59 @@ public final class PartitionLog {
     if (changed >= 0 && changed == stamp && changed < listedAt - COARSE_MILLIS) {
       return;
     }
-    List<SegmentName> found = new ArrayList<>();
-    for (String file : disk.list(folder)) {
-      SegmentName name = SegmentName.of(file);
-      if (name != null) {
-        found.add(name);
-      }
-    }
+    List<SegmentName> found = listed();
     found.sort(null);
-    segments = found;
-    lastByProducer =
-        found.stream().filter(SegmentName::byProducer).reduce((a, b) -> b).orElse(null);
+    with(found);
     stamp = changed;
     listedAt = now;
+  }
+
+  private List<SegmentName> listed() throws IOException {
+    List<SegmentName> found = new ArrayList<>();
+    if (disk.isLocal()) {
+      for (String file : disk.list(folder)) {
+        add(found, SegmentName.of(file));
+      }
+    } else {
+      for (Disk.Entry entry : disk.entries(folder)) {
+        add(found, SegmentName.of(entry.name(), entry.size()));
+      }
+    }
+    return found;
+  }
+
+  private static void add(List<SegmentName> found, SegmentName name) {
+    if (name != null) {
+      found.add(name);
+    }
+  }
+
+  /** What there is, in the order of the log: who was told so need not list it first. */
+  PartitionLog with(List<SegmentName> known) {
+    segments = known;
+    lastByProducer =
+        known.stream().filter(SegmentName::byProducer).reduce((a, b) -> b).orElse(null);
+    return this;
   }
 
   public List<SegmentName> segments() {
     return segments;
   }
 
+  /** Those that hold the records from one offset up to another. */
+  ArrayList<SegmentName> between(long from, long until) {
+    ArrayList<SegmentName> found = new ArrayList<>();
+    for (int i = 0; i < segments.size(); i++) {
+      boolean before = i + 1 < segments.size() && segments.get(i + 1).base() <= from;
+      if (!before && segments.get(i).base() < until) {
+        found.add(segments.get(i));
+      }
+    }
+    return found;
+  }
+
   public String path(SegmentName segment) {
-    return folder + "/" + segment.file();
+    return folder + "/" + segment.path();
   }
 
   /** The offset of the first record that is kept. */
@@ -83,9 +119,9 @@ public final class PartitionLog {
     return segments.isEmpty() ? null : segments.get(0);
   }
 
-  /** A crash may leave a torn frame in the last segment that a producer wrote, and nowhere else. */
+  /** A crash may leave a torn frame in the last segment that a producer wrote to a local disk, and nowhere else. */
   boolean mayBeTorn(SegmentName segment) {
-    return segment.equals(lastByProducer);
+    return disk.isLocal() && segment.equals(lastByProducer);
   }
 
   /** The offset that the next record will get: counts the last segment, from where it was counted before. */
@@ -97,7 +133,7 @@ public final class PartitionLog {
   /** As {@link #end}, for the one that holds the partition's lock: a torn frame is cut off. */
   public long endAfterRepair() throws IOException {
     refresh();
-    if (!repaired && lastByProducer != null) {
+    if (!repaired && lastByProducer != null && disk.isLocal()) {
       count(lastByProducer, true);
     }
     repaired = true;
@@ -105,7 +141,14 @@ public final class PartitionLog {
   }
 
   private long count(SegmentName segment, boolean cut) throws IOException {
-    try (SegmentReader reader = new SegmentReader(disk, path(segment))) {
+    if (segment.records() >= 0) {
+      return segment.base() + segment.records();
+    }
+    Long known = counted.get(segment);
+    if (known != null) {
+      return known;
+    }
+    try (SegmentReader reader = open(segment)) {
       long offset = seek(reader, segment, Long.MAX_VALUE);
       SegmentReader.Met met = reader.next();
       while (met == SegmentReader.Met.RECORD) {
@@ -117,6 +160,9 @@ public final class PartitionLog {
       if (met == SegmentReader.Met.TORN && cut) {
         // Without a whole header nothing of the file is of use, but its name must stay: it may be the only one.
         disk.truncate(path(segment), reader.created() < 0 ? 0 : reader.position());
+      }
+      if (segment.size() >= 0) {
+        counted.put(segment, offset);
       }
       return offset;
     }
@@ -140,11 +186,66 @@ public final class PartitionLog {
     }
   }
 
-  /** Spares counting a segment that was just published: its records were counted when they were written. */
-  public void published(String file, long base, long records) throws IOException {
-    try (SegmentReader reader = new SegmentReader(disk, folder + "/" + file);
-        Disk.Input in = disk.open(reader.path)) {
-      Positions.remember(reader.path, reader.created(), base + records, in.size());
+  /**
+   * Publishes a file of an epoch as the next segment, in one step. False if it was published before.
+   *
+   * @throws FileNotFoundException if the file is not there
+   */
+  public boolean publish(SegmentName.Open open, long records, long bytes) throws IOException {
+    if (holds(open.token())) {
+      return false;
+    }
+    long base = endAfterRepair();
+    if (!disk.renames()) {
+      // Of its own name: whoever finds it taken has put it there itself.
+      disk.createNew(folder + "/" + SegmentName.naming(base, open, records, bytes), new byte[0]);
+      return true;
+    }
+    String from = folder + "/" + open.path(true);
+    if (!disk.exists(from)) {
+      throw new FileNotFoundException(from);
+    }
+    String path = folder + "/" + SegmentName.published(base, open.token());
+    disk.rename(from, path);
+    try (SegmentReader reader = new SegmentReader(disk, path, bytes)) {
+      // Spares counting: its records were counted when they were written.
+      Positions.remember(path, reader.created(), base + records, bytes);
+    }
+    return true;
+  }
+
+  /** Makes what was published survive a power cut. */
+  public void sync() throws IOException {
+    disk.syncFolder(folder);
+  }
+
+  /** Deletes what a writer's attempts left of epochs up to this one, which is published: as far as it is in the way. */
+  public void cleanUpTo(String writer, long epoch) throws IOException {
+    deleteOpen(file -> file.writer().equals(writer) && file.epoch() <= epoch);
+  }
+
+  /** Before a run: deletes what is left of a writer's epochs, up to the last committed one and after it. */
+  public void clean(String writer, long committed) throws IOException {
+    deleteOpen(file -> file.writer().equals(writer));
+    if (!disk.renames()) {
+      disk.deleteAll(folder + "/" + SegmentName.epochs(writer, committed + 1));
+    }
+  }
+
+  /** Deletes what a tenure's tasks wrote of an epoch that failed; where nothing is renamed, the next start does so. */
+  public void discard(String writer, long epoch, long tenure) throws IOException {
+    deleteOpen(file -> file.writer().equals(writer) && file.epoch() == epoch && file.tenure() == tenure);
+  }
+
+  private void deleteOpen(Predicate<SegmentName.Open> which) throws IOException {
+    if (!disk.renames()) {
+      return;
+    }
+    for (String name : disk.list(folder + "/open")) {
+      SegmentName.Open file = SegmentName.Open.of(name);
+      if (file != null && which.test(file)) {
+        disk.delete(folder + "/" + file.path(true));
+      }
     }
   }
 
@@ -177,7 +278,7 @@ public final class PartitionLog {
   }
 
   SegmentReader open(SegmentName segment) throws IOException {
-    return new SegmentReader(disk, path(segment));
+    return new SegmentReader(disk, path(segment), segment.size());
   }
 
   JournalException outOfRange(long offset, long end) {

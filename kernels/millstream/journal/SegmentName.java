@@ -1,17 +1,49 @@
 package millstream.journal;
 
+import java.io.Serializable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The name of a segment in a partition's folder: its base, and the token of the sink that published it. */
-public record SegmentName(String file, long base, String token) implements Comparable<SegmentName> {
+/**
+ * The name of a segment in a partition's folder: its base, and the token of the sink that published it.
+ *
+ * <p>Where nothing can be renamed, an epoch's file stays where its task wrote it, and what is published is an empty
+ * object, whose name tells all that there is to know of it.
+ *
+ * @param file the name in the partition's folder
+ * @param token null: a producer wrote it
+ * @param path of its records, below the partition's folder
+ * @param records how many it has; -1: they must be counted
+ * @param size in bytes; -1: it may grow, or nobody has asked yet
+ */
+public record SegmentName(String file, long base, String token, String path, long records, long size)
+    implements Comparable<SegmentName>, Serializable {
   private static final Pattern NAME = Pattern.compile("(\\d{20})(?:-([\\w.]+-\\d{12}-\\d{5}))?\\.seg");
+  private static final Pattern NAMING =
+      Pattern.compile("(\\d{20})-(([\\w.]+-\\d{12})-(\\d{5}))-(\\d+-\\d+)-(\\d+)-(\\d+)\\.ref");
   private static final Pattern OPEN = Pattern.compile("([\\w.]+)-(\\d{12})-(\\d{5})-(\\d+)-(\\d+)\\.seg");
 
   /** Null if the name is not that of a segment. */
   static SegmentName of(String file) {
+    return of(file, -1);
+  }
+
+  /** The same, of a file whose size is known, and stays so. */
+  static SegmentName of(String file, long size) {
     Matcher matcher = NAME.matcher(file);
-    return matcher.matches() ? new SegmentName(file, Long.parseLong(matcher.group(1)), matcher.group(2)) : null;
+    if (matcher.matches()) {
+      return new SegmentName(file, Long.parseLong(matcher.group(1)), matcher.group(2), file, -1, size);
+    }
+    Matcher naming = NAMING.matcher(file);
+    return !naming.matches()
+        ? null
+        : new SegmentName(
+            file,
+            Long.parseLong(naming.group(1)),
+            naming.group(2),
+            "epochs/" + naming.group(3) + "/" + naming.group(4) + "-" + naming.group(5) + ".seg",
+            Long.parseLong(naming.group(6)),
+            Long.parseLong(naming.group(7)));
   }
 
   public boolean byProducer() {
@@ -25,15 +57,25 @@ public record SegmentName(String file, long base, String token) implements Compa
     return byBase != 0 ? byBase : Boolean.compare(!byProducer(), !other.byProducer());
   }
 
-  public static String published(long base, String token) {
+  static String published(long base, String token) {
     return String.format("%020d-%s.seg", base, token);
+  }
+
+  /** The empty object that publishes an epoch's file where it lies. */
+  static String naming(long base, Open open, long records, long bytes) {
+    return String.format("%020d-%s-%d-%d-%d-%d.ref", base, open.token(), open.tenure(), open.attempt(), records, bytes);
   }
 
   public static String token(String writer, long epoch, int task) {
     return String.format("%s-%012d-%05d", writer, epoch, task);
   }
 
-  /** A file in {@code open/}: whose it is. */
+  /** The folder of an epoch's files, where they stay as they are written. */
+  static String epochs(String writer, long epoch) {
+    return String.format("epochs/%s-%012d", writer, epoch);
+  }
+
+  /** A file of an epoch that is not published: whose it is. */
   public record Open(String file, String writer, long epoch, int task, long tenure, long attempt) {
     /** Null if the name is not that of an open file. */
     public static Open of(String file) {
@@ -56,6 +98,13 @@ public record SegmentName(String file, long base, String token) implements Compa
 
     public String token() {
       return SegmentName.token(writer, epoch, task);
+    }
+
+    /** Below the partition's folder. */
+    String path(boolean renamed) {
+      return renamed
+          ? "open/" + file
+          : String.format("%s/%05d-%d-%d.seg", epochs(writer, epoch), task, tenure, attempt);
     }
   }
 }

@@ -43,9 +43,10 @@ final class SegmentReader implements Closeable {
   private int bodyLength;
   private long created = -1;
 
-  SegmentReader(Disk disk, String path) throws IOException {
+  /** {@code size}: how long it is, and stays; -1 if that is not known. */
+  SegmentReader(Disk disk, String path, long size) throws IOException {
     this.path = path;
-    this.in = disk.open(path);
+    this.in = size < 0 ? disk.open(path) : disk.open(path, size);
   }
 
   /** When the segment was created; -1 while its header is not written yet. */

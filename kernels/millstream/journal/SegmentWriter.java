@@ -13,6 +13,7 @@ public final class SegmentWriter implements Closeable {
   private final CRC32 crc = new CRC32();
   private ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
   private long records;
+  private long bytes;
 
   public SegmentWriter(Disk disk, String path, long now) throws IOException {
     out = disk.create(path);
@@ -61,6 +62,7 @@ public final class SegmentWriter implements Closeable {
 
   private void drain() throws IOException {
     out.write(buffer.array(), 0, buffer.position());
+    bytes += buffer.position();
     buffer.clear();
   }
 
@@ -77,6 +79,16 @@ public final class SegmentWriter implements Closeable {
 
   public long records() {
     return records;
+  }
+
+  /** How long the segment is: valid when it was synced. */
+  public long bytes() {
+    return bytes;
+  }
+
+  /** Nobody wants it any more. What is left of it is to be deleted. */
+  public void abort() throws IOException {
+    out.abort();
   }
 
   @Override

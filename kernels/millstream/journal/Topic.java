@@ -30,10 +30,12 @@ public final class Topic {
     String folder = Disk.plain(journal);
     try {
       String description = description(folder, name);
-      if (name.isEmpty() || name.startsWith(".") || name.contains("/") || !disk.exists(description)) {
+      boolean possible = !name.isEmpty() && !name.startsWith(".") && !name.contains("/");
+      byte[] text = possible ? disk.readIfThere(description) : null;
+      if (text == null) {
         throw JournalException.noTopic(journal, name, names(disk, folder));
       }
-      JsonNode json = JSON.readTree(disk.readAll(description));
+      JsonNode json = JSON.readTree(text);
       if (json.path("format").asInt() != FORMAT || json.path("partitions").asInt() < 1) {
         throw JournalException.unknownFormat(description, json.toString());
       }
@@ -41,6 +43,11 @@ public final class Topic {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** One that is known to be there: nobody is asked. */
+  public static Topic of(String journal, String name, int partitions) {
+    return new Topic(Disk.of(journal), Disk.plain(journal), name, partitions);
   }
 
   private static String description(String journal, String name) {
@@ -78,9 +85,9 @@ public final class Topic {
     return folder() + "/" + partition;
   }
 
-  /** Rows of epochs that are not published. */
-  public String open(int partition) {
-    return folder(partition) + "/open";
+  /** Where a task writes its rows of an epoch. */
+  public String open(int partition, SegmentName.Open file) {
+    return folder(partition) + "/" + file.path(disk.renames());
   }
 
   /** Held by the one writer of a partition, on a local disk. */

@@ -72,7 +72,7 @@ final class KafkaCommitter implements Committer {
   }
 
   @Override
-  public void recover() throws IOException {
+  public void recover(long lastCommitted) throws IOException {
     repairs.delete();
     transactions().abortOpen();
   }

@@ -31,8 +31,8 @@ public interface Committer extends AutoCloseable {
   /** Second phase: publishes an epoch that counts. Doing it again changes nothing, also if it was done in part. */
   void publish(long epoch, JsonNode prepared, Fence fence) throws IOException;
 
-  /** Before a run, when all that counts is published: throws away whatever else there is. */
-  void recover() throws IOException;
+  /** Before a run, when all epochs that count are published: throws away whatever else there is. */
+  void recover(long lastCommitted) throws IOException;
 
   /** The epoch failed: throws away what tasks of this tenure wrote, as far as possible. */
   void discard(long epoch, long tenure) throws IOException;

@@ -90,7 +90,7 @@ final class FileCommitter implements Committer {
   }
 
   @Override
-  public void recover() throws IOException {
+  public void recover(long lastCommitted) throws IOException {
     for (Path rest : folder.ready().values()) {
       folder.delete(rest);
     }

@@ -24,6 +24,9 @@ import org.apache.hadoop.fs.Path;
  *   epoch=WRITER-EPOCH/…               published, by one rename of the folder
  *   _lock/WRITER                       held while a run writes
  * </pre>
+ *
+ * <p>In an object store, files are uploaded, and when an epoch counts, they appear in its folder one by one; its
+ * manifest comes last.
  */
 final class FileFolder {
   static final String MANIFEST = "_manifest.json";
@@ -48,6 +51,11 @@ final class FileFolder {
   static FileSystem files(Path path) throws IOException {
     FileSystem found = path.getFileSystem(HadoopSettings.conf());
     return found instanceof LocalFileSystem ? ((LocalFileSystem) found).getRaw() : found;
+  }
+
+  /** Whether an epoch is published by renaming its folder. If not, its files are uploaded and completed. */
+  boolean renames() {
+    return !"s3a".equals(files.getUri().getScheme());
   }
 
   /** One run at a time for each writer, on a local disk: others have no locks. */

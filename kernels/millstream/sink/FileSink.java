@@ -8,9 +8,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
+import millstream.journal.Uploads;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+import org.apache.spark.util.Utils;
 
 /**
  * Sinks that are folders of files, one folder in it per epoch. A record's key holds the values by which files are
@@ -27,27 +30,38 @@ final class FileSink implements SinkKind {
 
   @Override
   public Committer committer(SinkSpec spec) throws IOException {
-    return new FileCommitter(spec, FileFolder.of(spec));
+    FileFolder folder = FileFolder.of(spec);
+    return folder.renames() ? new FileCommitter(spec, folder) : new UploadCommitter(spec, folder);
   }
 
   /** The files that a task wrote, each by its path below the task's folder. */
   record Files(String folder, ArrayList<String> files) implements TaskWriter.Prepared {}
 
+  /** The files that a task has uploaded, which nobody sees yet. */
+  record Uploaded(ArrayList<Uploads.Upload> uploads) implements TaskWriter.Prepared {}
+
   private static final class Writer implements TaskWriter {
     private final SinkSpec spec;
     private final FileFolder folder;
     private final String name;
+    /** Where files are written first: beside the others, or on this machine, from where they are uploaded. */
+    private final Path own;
+
     private final String[] partedBy;
     private final Map<ByteBuffer, String> places = new HashMap<>();
     private final Map<String, FileOutput> open = new HashMap<>();
     private final ArrayList<String> files = new ArrayList<>();
-    private final Path own;
+    private final long epoch;
 
     Writer(SinkSpec spec, TaskId task) throws IOException {
       this.spec = spec;
       this.folder = FileFolder.of(spec);
-      this.own = folder.task(task);
+      this.epoch = task.epoch();
       this.name = task.task() + "-" + task.tenure() + "-" + task.attempt();
+      this.own = folder.renames()
+          ? folder.task(task)
+          : new Path(Utils.createTempDir(Utils.getLocalDir(SparkEnv.get().conf()), "millstream")
+              .toURI());
       this.partedBy = new ObjectMapper().readValue(spec.setting("partition_by"), String[].class);
     }
 
@@ -115,16 +129,36 @@ final class FileSink implements SinkKind {
     @Override
     public Prepared prepare() throws IOException {
       end();
+      if (!folder.renames()) {
+        return uploaded();
+      }
       for (String file : files) {
         folder.sync(new Path(own, file));
       }
       return new Files(folder.relative(own), files);
     }
 
+    private Uploaded uploaded() throws IOException {
+      ArrayList<Uploads.Upload> made = new ArrayList<>();
+      try (Uploads uploads = new Uploads(folder.root().toString())) {
+        for (String file : files) {
+          Path to = new Path(folder.published(epoch), file);
+          made.add(uploads.put(java.nio.file.Path.of(new Path(own, file).toUri().getPath()), to.toString()));
+        }
+      }
+      delete();
+      return new Uploaded(made);
+    }
+
+    /** Uploads that a task has made, and that nobody lists, are thrown away with the epoch. */
     @Override
     public void abort() throws IOException {
       end();
-      folder.delete(own);
+      delete();
+    }
+
+    private void delete() throws IOException {
+      FileFolder.files(own).delete(own, true);
     }
   }
 }

@@ -1,13 +1,12 @@
 package millstream.sink;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
-import java.util.function.Predicate;
 import millstream.faults.Faults;
-import millstream.journal.Disk;
 import millstream.journal.Locks;
 import millstream.journal.PartitionLog;
 import millstream.journal.SegmentName;
@@ -17,13 +16,11 @@ import millstream.journal.Topic;
 final class JournalCommitter implements Committer {
   private final SinkSpec spec;
   private final Topic topic;
-  private final Disk disk;
   private final PartitionLog[] logs;
 
   JournalCommitter(SinkSpec spec, Topic topic) {
     this.spec = spec;
     this.topic = topic;
-    this.disk = topic.disk();
     this.logs = new PartitionLog[topic.partitions()];
     for (int partition = 0; partition < logs.length; partition++) {
       logs[partition] = topic.log(partition);
@@ -65,7 +62,9 @@ final class JournalCommitter implements Committer {
     publish(list, epoch);
     if (list.retried()) {
       // What is left of these epochs are files of attempts that did not count.
-      deleteOpen(file -> file.epoch() <= epoch);
+      for (PartitionLog log : logs) {
+        log.cleanUpTo(spec.writer(), epoch);
+      }
     }
     Faults.at("sink.publish.after", epoch, spec.name());
   }
@@ -82,46 +81,30 @@ final class JournalCommitter implements Committer {
       }
     }
     for (int partition : touched) {
-      disk.syncFolder(topic.folder(partition));
+      logs[partition].sync();
     }
   }
 
   /** False if the file was published before. */
   private boolean publish(PreparedList.File file, long epoch) throws IOException {
-    SegmentName.Open open = SegmentName.Open.of(file.name());
-    PartitionLog log = logs[file.partition()];
-    if (log.holds(open.token())) {
-      return false;
+    try {
+      return logs[file.partition()].publish(SegmentName.Open.of(file.name()), file.records(), file.bytes());
+    } catch (FileNotFoundException e) {
+      throw SinkException.preparedFileMissing(spec.name(), epoch, e.getMessage());
     }
-    String from = topic.open(file.partition()) + "/" + file.name();
-    if (!disk.exists(from)) {
-      throw SinkException.preparedFileMissing(spec.name(), epoch, from);
-    }
-    long base = log.endAfterRepair();
-    String name = SegmentName.published(base, open.token());
-    disk.rename(from, topic.folder(file.partition()) + "/" + name);
-    log.published(name, base, file.records());
-    return true;
   }
 
   @Override
-  public void recover() throws IOException {
-    deleteOpen(file -> true);
+  public void recover(long lastCommitted) throws IOException {
+    for (PartitionLog log : logs) {
+      log.clean(spec.writer(), lastCommitted);
+    }
   }
 
   @Override
   public void discard(long epoch, long tenure) throws IOException {
-    deleteOpen(file -> file.epoch() == epoch && file.tenure() == tenure);
-  }
-
-  private void deleteOpen(Predicate<SegmentName.Open> which) throws IOException {
-    for (int partition = 0; partition < logs.length; partition++) {
-      for (String name : disk.list(topic.open(partition))) {
-        SegmentName.Open file = SegmentName.Open.of(name);
-        if (file != null && file.writer().equals(spec.writer()) && which.test(file)) {
-          disk.delete(topic.open(partition) + "/" + name);
-        }
-      }
+    for (PartitionLog log : logs) {
+      log.discard(spec.writer(), epoch, tenure);
     }
   }
 }

@@ -22,8 +22,9 @@ final class JournalSink implements SinkKind {
     return new JournalCommitter(spec, open(spec));
   }
 
+  /** How many partitions there are, whoever describes the sink has found out: nobody is asked again. */
   private static Topic open(SinkSpec spec) {
-    return Topic.open(spec.setting("path"), spec.setting("topic"));
+    return Topic.of(spec.setting("path"), spec.setting("topic"), Integer.parseInt(spec.setting("partitions")));
   }
 
   /** Where a record with this key goes: producers in Python go by the same rule. */
@@ -42,14 +43,13 @@ final class JournalSink implements SinkKind {
   private static final class Writer implements TaskWriter {
     private final Topic topic;
     private final TaskId task;
-    private final String name;
+    private final SegmentName.Open file;
     private final SegmentWriter[] segments;
 
     Writer(Topic topic, String writer, TaskId task) {
       this.topic = topic;
       this.task = task;
-      this.name = SegmentName.Open.of(writer, task.epoch(), task.task(), task.tenure(), task.attempt())
-          .file();
+      this.file = SegmentName.Open.of(writer, task.epoch(), task.task(), task.tenure(), task.attempt());
       this.segments = new SegmentWriter[topic.partitions()];
     }
 
@@ -58,8 +58,9 @@ final class JournalSink implements SinkKind {
       int partition = partition(key, task.task(), segments.length);
       long now = System.currentTimeMillis();
       if (segments[partition] == null) {
-        topic.disk().makeFolder(topic.open(partition));
-        segments[partition] = new SegmentWriter(topic.disk(), topic.open(partition) + "/" + name, now);
+        String path = topic.open(partition, file);
+        topic.disk().makeFolder(Disk.folderOf(path));
+        segments[partition] = new SegmentWriter(topic.disk(), path, now);
       }
       segments[partition].append(now, key, value);
       if (task.each()) {
@@ -76,8 +77,8 @@ final class JournalSink implements SinkKind {
         if (segment != null) {
           segment.sync();
           segment.close();
-          disk.syncFolder(topic.open(partition));
-          files.add(new PreparedList.File(partition, name, segment.records()));
+          disk.syncFolder(Disk.folderOf(topic.open(partition, file)));
+          files.add(new PreparedList.File(partition, file.file(), segment.records(), segment.bytes()));
         }
       }
       TaskContext context = TaskContext.get();
@@ -88,8 +89,8 @@ final class JournalSink implements SinkKind {
     public void abort() throws IOException {
       for (int partition = 0; partition < segments.length; partition++) {
         if (segments[partition] != null) {
-          segments[partition].close();
-          topic.disk().delete(topic.open(partition) + "/" + name);
+          segments[partition].abort();
+          topic.disk().delete(topic.open(partition, file));
         }
       }
     }

@@ -94,7 +94,7 @@ public final class MemorySink implements SinkKind {
     }
 
     @Override
-    public void recover() {
+    public void recover(long lastCommitted) {
       synchronized (kept) {
         kept.prepared.clear();
       }

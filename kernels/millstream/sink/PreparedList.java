@@ -15,13 +15,17 @@ import java.util.List;
  */
 record PreparedList(List<File> files, boolean retried) {
   /** A file in the partition's {@code open/}. */
-  record File(int partition, String name, long records) implements Serializable {}
+  record File(int partition, String name, long records, long bytes) implements Serializable {}
 
   ObjectNode json() {
     ObjectNode json = JsonNodeFactory.instance.objectNode();
     ArrayNode list = json.putArray("files");
     for (File file : files) {
-      list.addObject().put("partition", file.partition).put("name", file.name).put("records", file.records);
+      list.addObject()
+          .put("partition", file.partition)
+          .put("name", file.name)
+          .put("records", file.records)
+          .put("bytes", file.bytes);
     }
     return retried ? json.put("retried", true) : json;
   }
@@ -32,7 +36,8 @@ record PreparedList(List<File> files, boolean retried) {
       files.add(new File(
           file.get("partition").asInt(),
           file.get("name").asText(),
-          file.get("records").asLong()));
+          file.get("records").asLong(),
+          file.get("bytes").asLong()));
     }
     return new PreparedList(files, json.path("retried").asBoolean());
   }

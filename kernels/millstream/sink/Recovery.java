@@ -75,7 +75,7 @@ public final class Recovery {
       Publisher.publish(decision, committers, decisions);
     }
     for (Committer committer : committers.values()) {
-      committer.recover();
+      committer.recover(decisions.lastEpoch());
     }
   }
 
@@ -86,7 +86,7 @@ public final class Recovery {
   private void clean() throws IOException {
     for (String log : new String[] {paths.offsets(), paths.commits()}) {
       for (String name : disk.list(log)) {
-        if (name.startsWith(".") && (name.endsWith(".tmp") || name.endsWith(".tmp.crc"))) {
+        if (Disk.isPart(name)) {
           disk.delete(log + "/" + name);
         }
       }

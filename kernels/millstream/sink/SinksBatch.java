@@ -50,7 +50,7 @@ final class SinksBatch implements BatchWrite {
     try {
       each((committer, spec) -> committer.claim(locks));
       each((committer, spec) -> committer.requireUnused());
-      each((committer, spec) -> committer.recover());
+      each((committer, spec) -> committer.recover(EPOCH - 1));
     } catch (RuntimeException e) {
       release();
       throw e;

@@ -20,7 +20,7 @@ from millstream.plan.python import Call, Codes, Process
 from millstream.plan.restarts import Restarts, no_restart
 from millstream.planner.stages import JobPlan, Pass, plan_job
 from millstream.storage import CheckpointFolder
-from millstream.storage.files import files_at, on_this_machine
+from millstream.storage.files import files_at
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,7 +51,6 @@ class Job:
         self.name = name
         self.checkpoint = (command and command.checkpoint) or checkpoint or f".millstream/{name}"
         files_at(self.checkpoint, here())  # an error if nothing can be kept there
-        on_this_machine(self.checkpoint, "a checkpoint", here())
         self.parallelism = parallelism
         self.shared_disk = shared_disk
         self._sinks: tuple[nodes.Sink, ...] = ()

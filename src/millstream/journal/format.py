@@ -20,7 +20,7 @@ FRAME_BYTES = 8  # length and CRC
 MAX_BODY = 64 * 1024 * 1024
 
 _MIN_FRAME = FRAME_BYTES + 18
-_HEADER = struct.Struct(">4sq4x")
+_HEADER = struct.Struct(">4sq4s")
 _FRAME = struct.Struct(">II")
 _FRAME_START = struct.Struct(">IIqi")  # length, CRC, timestamp, length of the key
 _BODY_START = struct.Struct(">qi")
@@ -32,6 +32,7 @@ _NO_HEADERS = b"\0\0"
 _TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 _PRODUCED = re.compile(r"([0-9]{20})\.seg")
 _PUBLISHED = re.compile(r"([0-9]{20})-([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})\.seg")
+_NAMING = re.compile(r"([0-9]{20})-(([A-Za-z0-9_.]+-[0-9]{12})-([0-9]{5}))-([0-9]+-[0-9]+)-([0-9]+)-([0-9]+)\.ref")
 _OPEN = re.compile(r"([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})-[0-9]+-[0-9]+\.seg")
 
 
@@ -46,6 +47,16 @@ class Segment:
     base: int
     token: str | None = None
     """`<writer>-<epoch>-<task>` if a job's sink published it, None if a producer wrote it."""
+    where: str | None = None
+    """Below the partition's folder, if its records are not under its name."""
+    records: int | None = None
+    """None: they must be counted."""
+    size: int | None = None
+    """In bytes; None: it may grow, or nobody has asked yet."""
+
+    @property
+    def path(self) -> str:
+        return self.where or self.name
 
     @property
     def published(self) -> bool:
@@ -69,11 +80,14 @@ def produced(base: int) -> Segment:
     return Segment(base_name(base) + ".seg", base)
 
 
-def parse_segment(name: str) -> Segment | None:
+def parse_segment(name: str, size: int | None = None) -> Segment | None:
     if match := _PRODUCED.fullmatch(name):
-        return Segment(name, int(match[1]))
+        return Segment(name, int(match[1]), size=size)
     if match := _PUBLISHED.fullmatch(name):
-        return Segment(name, int(match[1]), match[2])
+        return Segment(name, int(match[1]), match[2], size=size)
+    if match := _NAMING.fullmatch(name):
+        where = f"epochs/{match[3]}/{match[4]}-{match[5]}.seg"
+        return Segment(name, int(match[1]), match[2], where, int(match[6]), int(match[7]))
     return None
 
 
@@ -86,8 +100,9 @@ def token_of_open(name: str) -> str | None:
 # --- encoding
 
 
-def encode_header(created: int | None = None) -> bytes:
-    return _HEADER.pack(MAGIC, time.time_ns() // 1_000_000 if created is None else created)
+def encode_header(created: int | None = None, mark: bytes = b"\0\0\0\0") -> bytes:
+    """`mark`: by which a writer knows a segment as its own."""
+    return _HEADER.pack(MAGIC, time.time_ns() // 1_000_000 if created is None else created, mark)
 
 
 def encode(timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> bytes:

@@ -47,7 +47,7 @@ class PartitionLock:
 
 def acquire(where: Partition) -> PartitionLock:
     """Takes the partition's lock; another writer is refused, in whichever process."""
-    where.folder.mkdir(parents=True, exist_ok=True)
+    os.makedirs(where.folder, exist_ok=True)
     key = _key(where)
     with _guard:
         if _held.get(key) == os.getpid():
@@ -67,7 +67,9 @@ def acquire(where: Partition) -> PartitionLock:
 
 
 def is_held(where: Partition) -> bool:
-    """Whether a writer has the partition now."""
+    """Whether a writer has the partition now. Where there are no locks, nobody knows."""
+    if not where.files.local:
+        return False
     key = _key(where)
     with _guard:
         if _held.get(key) == os.getpid():

@@ -17,13 +17,17 @@ from millstream.errors import MillstreamError
 from millstream.journal import format as fmt
 from millstream.journal.topics import JournalPath, Topic, open_topic
 from millstream.journal.values import Value, encode_headers, encode_value, milliseconds
+from millstream.journal.whole_segments import WholeSegments
 from millstream.journal.writer import PartitionWriter
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 
 
 def producer(path: JournalPath, topic: str, *, durable: bool = True, segment_bytes: int = SEGMENT_BYTES) -> Producer:
-    """Opens a topic for writing. `durable=False` leaves it to the system when data reaches the disk."""
+    """Opens a topic for writing. `durable=False` leaves it to the system when data reaches the disk.
+
+    On HDFS and S3 each flush writes a segment, and nothing is seen, or durable, before.
+    """
     return Producer(open_topic(path, topic), durable=durable, segment_bytes=segment_bytes)
 
 
@@ -34,7 +38,7 @@ class Producer:
         self._topic = topic
         self._durable = durable
         self._segment_bytes = segment_bytes
-        self._writers: dict[int, PartitionWriter] = {}
+        self._writers: dict[int, PartitionWriter | WholeSegments] = {}
         self._turn = 0
         self._mutex = threading.Lock()
         self._closed = False
@@ -92,7 +96,7 @@ class Producer:
         self._turn = (number + 1) % self._topic.partitions
         return number
 
-    def _open(self, number: int) -> PartitionWriter:
+    def _open(self, number: int) -> PartitionWriter | WholeSegments:
         if self._closed:
             raise MillstreamError(
                 "MS-JOURNAL-012",
@@ -100,6 +104,10 @@ class Producer:
                 hint="send before close(), or open another producer.",
             )
         where = self._topic.partition(number)
-        writer = PartitionWriter(where, durable=self._durable, segment_bytes=self._segment_bytes)
+        writer = (
+            PartitionWriter(where, durable=self._durable, segment_bytes=self._segment_bytes)
+            if where.files.local
+            else WholeSegments(where, self._segment_bytes)
+        )
         self._writers[number] = writer
         return writer

@@ -18,6 +18,7 @@ from millstream.journal.record import Record
 from millstream.journal.segments import FolderWatch, Partition, SegmentFile, Tail, chain, corrupt, end_of
 from millstream.journal.topics import JournalPath, Topic, open_topic
 from millstream.journal.uncommitted import OpenFiles
+from millstream.storage import files_at
 
 Place: TypeAlias = Literal["earliest", "latest"]
 Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
@@ -75,6 +76,8 @@ class Reader:
         """`start` may give offsets by partition; others begin at the earliest. `bounded`: as it is now."""
         found = open_topic(path, topic)
         _check("isolation", isolation, get_args(Isolation))
+        if isolation == "read_uncommitted":
+            _refuse_uncommitted(found)
         starts = _starts(found, start)
         numbers = range(found.partitions) if partitions is None else sorted(set(partitions))
         places = [found.partition(number) for number in numbers]
@@ -172,7 +175,7 @@ class _Cursor:
         if self._open is not None:
             self._open.refresh()
         if self._watch.changed():
-            self._next = self._after(chain(self.where.folder, self._segment.base if self._segment else 0))
+            self._next = self._after(chain(self.where, self._segment.base if self._segment else 0))
 
     def _after(self, segments: list[Segment]) -> list[Segment]:
         current = self._segment
@@ -180,7 +183,7 @@ class _Cursor:
 
     def _begin(self, start: Place | int) -> None:
         """Finds the segment that holds the first record to read, and passes over those before it."""
-        segments = chain(self.where.folder)
+        segments = chain(self.where)
         first = segments[0].base if segments else 0
         self.offset, self._next = first, segments
         if start == "earliest":
@@ -200,7 +203,7 @@ class _Cursor:
             return False
         segment = self._next.pop(0)
         last = self._bounded and not self._next
-        file = SegmentFile(self.where, segment.name, segment.base, bounded=last)
+        file = SegmentFile.of(self.where, segment, bounded=last)
         self._segment, self._file = segment, file
         if segment.base != self.offset:
             why = f"the records {self.offset} to {segment.base - 1} are missing"
@@ -248,6 +251,16 @@ def _check(what: str, given: str, known: tuple[str, ...]) -> None:
             f'{what} cannot be "{given}".',
             found=f"known: {', '.join(known)}",
             hint=did_you_mean(given, known),
+        )
+
+
+def _refuse_uncommitted(topic: Topic) -> None:
+    if not files_at(topic.journal).grows:
+        raise MillstreamError(
+            "MS-JOURNAL-014",
+            f'topic "{topic.name}" has no uncommitted records to read: it lies in an object store.',
+            found=f"{topic.journal}, where nothing can be read before it is written whole",
+            hint='leave out isolation="read_uncommitted", or keep the topic on HDFS or a local disk.',
         )
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from pathlib import Path
 
 from millstream.errors import MillstreamError
 from millstream.journal import format as fmt
 from millstream.journal.format import Decoded, Segment, Why
 from millstream.journal.record import Record
+from millstream.storage import Files, files_at
 
 CHUNK = 1024 * 1024
 _SETTLED_NS = 20_000_000  # folders' times move in ticks of up to 10 ms
@@ -26,7 +26,11 @@ class Partition:
 
     topic: str
     number: int
-    folder: Path
+    folder: str
+
+    @property
+    def files(self) -> Files:
+        return files_at(self.folder)
 
     def __str__(self) -> str:
         return f'topic "{self.topic}", partition {self.number}'
@@ -41,37 +45,49 @@ def corrupt(where: Partition, name: str, offset: int | str, byte: int, why: str)
     )
 
 
-def chain(folder: Path, since: int = 0) -> list[Segment]:
+def chain(where: Partition, since: int = 0) -> list[Segment]:
     """The partition's segments from base `since` on, in the order of the log."""
     first = fmt.base_name(since)
-    try:
-        names = [name for name in os.listdir(folder) if name >= first]
-    except FileNotFoundError:
-        return []
-    parsed = (fmt.parse_segment(name) for name in names)
-    segments = [s for s in parsed if s is not None and not _is_void(folder, s)]
+    entries = (entry for entry in where.files.entries(where.folder) if entry.name >= first)
+    parsed = (fmt.parse_segment(entry.name, entry.size) for entry in entries)
+    segments = [s for s in parsed if s is not None and not _is_void(where, s)]
     segments.sort(key=lambda s: s.order)
     return segments
 
 
-def _is_void(folder: Path, segment: Segment) -> bool:
+def _is_void(where: Partition, segment: Segment) -> bool:
     """A published segment without a record: no part of the log, and its base is another's too."""
+    if not segment.published:
+        return False
     try:
-        return segment.published and os.stat(folder / segment.name).st_size == fmt.HEADER_BYTES
+        size = os.stat(f"{where.folder}/{segment.name}").st_size if segment.size is None else segment.size
     except FileNotFoundError:  # deleted meanwhile
         return True
+    return size == fmt.HEADER_BYTES
 
 
 class FolderWatch:
     """Says cheaply whether a folder must be listed again."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         self._folder = folder
+        self._files = files_at(folder)
         self._seen = -1
         self._settled = False
         self._again = 0
 
     def changed(self) -> bool:
+        return self._has_changed() if self._files.local else self._is_due()
+
+    def _is_due(self) -> bool:
+        """Where to ask whether it has changed costs as much as to list it."""
+        now = time.monotonic_ns()
+        if now < self._again:
+            return False
+        self._again = now + int(self._files.list_every * 1e9)
+        return True
+
+    def _has_changed(self) -> bool:
         try:
             modified = os.stat(self._folder).st_mtime_ns
         except FileNotFoundError:
@@ -95,27 +111,25 @@ class Tail(Enum):
 class SegmentFile:
     """A segment, read forward. `at` is the byte after the last record read, `count` their number."""
 
-    def __init__(self, where: Partition, name: str, base: int | None, *, bounded: bool = False) -> None:
-        """Without a base its records have no offsets yet. `bounded`: read only what is there now."""
+    def __init__(
+        self, where: Partition, path: str, base: int | None, *, size: int | None = None, bounded: bool = False
+    ) -> None:
+        """Without a base its records have no offsets yet. `size`: if it is known, and stays so. `bounded`: read only
+        what is there now."""
         self.where = where
-        self.name = name
+        self.name = path
         self.base = base
         self.at = 0
         self.count = 0
-        self._fd = -1
-        self._fd = os.open(where.folder / name, os.O_RDONLY | os.O_CLOEXEC)
-        self._limit = os.fstat(self._fd).st_size if bounded else None
+        self.file = where.files.open(f"{where.folder}/{path}", size)
+        self._limit = self.file.size() if bounded else None
+
+    @classmethod
+    def of(cls, where: Partition, segment: Segment, *, bounded: bool = False) -> SegmentFile:
+        return cls(where, segment.path, segment.base, size=segment.size, bounded=bounded)
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def __del__(self) -> None:
-        self.close()
-
-    def stat(self) -> os.stat_result:
-        return os.fstat(self._fd)
+        self.file.close()
 
     @property
     def offset(self) -> int | None:
@@ -192,13 +206,13 @@ class SegmentFile:
         return True
 
     def _size(self) -> int:
-        size = os.fstat(self._fd).st_size
+        size = self.file.size()
         return size if self._limit is None else min(size, self._limit)
 
     def _bytes(self, most: int) -> bytes:
         if self._limit is not None:
             most = min(most, self._limit - self.at)
-        return os.pread(self._fd, most, self.at) if most > 0 else b""
+        return self.file.read(self.at, most) if most > 0 else b""
 
 
 def end_of(where: Partition, segments: list[Segment]) -> int:
@@ -206,7 +220,9 @@ def end_of(where: Partition, segments: list[Segment]) -> int:
     if not segments:
         return 0
     last = segments[-1]
-    file = SegmentFile(where, last.name, last.base)
+    if last.records is not None:
+        return last.base + last.records
+    file = SegmentFile.of(where, last)
     try:
         if file.skip() is Tail.TORN and last.published:
             raise file.corrupt("a published segment ends within a record")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from millstream.errors import MillstreamError, did_you_mean
 from millstream.journal import format as fmt
 from millstream.journal import lock
 from millstream.journal.segments import Partition, chain, end_of
-from millstream.storage.files import on_this_machine
+from millstream.storage import files_at
 from millstream.storage.local import sync_folder
 
 JournalPath = str | os.PathLike[str]
@@ -25,7 +26,7 @@ JournalPath = str | os.PathLike[str]
 class Topic:
     """A topic that exists."""
 
-    journal: Path
+    journal: str
     name: str
     partitions: int
 
@@ -36,7 +37,7 @@ class Topic:
                 f'topic "{self.name}" has no partition {number}.',
                 found="one partition, 0" if self.partitions == 1 else f"partitions 0 to {self.partitions - 1}",
             )
-        return Partition(self.name, number, self.journal / self.name / str(number))
+        return Partition(self.name, number, f"{self.journal}/{self.name}/{number}")
 
 
 @dataclass(frozen=True)
@@ -77,34 +78,33 @@ class TopicInfo:
 def create(path: JournalPath, topic: str, partitions: int = 1) -> None:
     """Creates a topic, and the journal if it is not there yet."""
     _check(topic, partitions)
-    journal = _folder(path)
-    journal.mkdir(parents=True, exist_ok=True)
-    # Made under a hidden name and renamed: a topic is there whole, or not at all.
-    made = Path(tempfile.mkdtemp(prefix=f".{topic}.", dir=journal))
-    try:
-        made.chmod(0o755)
-        _fill(made, partitions)
-        os.rename(made, journal / topic)
-    except OSError as error:
-        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
-            raise
+    journal = _journal(path)
+    made = _create_folder if files_at(journal).local else _create_file
+    if not made(journal, topic, partitions):
         raise MillstreamError(
             "MS-JOURNAL-002",
             f'topic "{topic}" exists already in journal {journal}.',
             hint="use it as it is, or choose another name.",
-        ) from None
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-    sync_folder(journal)
+        )
+
+
+def drop(path: JournalPath, topic: str) -> None:
+    """Deletes a topic with all that is in it, if it is there."""
+    journal = _journal(path)
+    files_at(journal).delete(_description(journal, topic))
+    files_at(journal).delete_all(f"{journal}/{topic}")
+
+
+def exists(path: JournalPath, topic: str) -> bool:
+    journal = _journal(path)
+    return fmt.is_topic_name(topic) and _text(journal, topic) is not None
 
 
 def topics(path: JournalPath) -> list[str]:
     """The names of the journal's topics."""
-    try:
-        names = os.listdir(path)
-    except FileNotFoundError:
-        return []
-    return sorted(n for n in names if fmt.is_topic_name(n) and (Path(path) / n / "topic.json").is_file())
+    journal = _journal(path)
+    names = (name for name in files_at(journal).names(journal) if fmt.is_topic_name(name))
+    return sorted(name for name in names if _text(journal, name) is not None)
 
 
 def describe(path: JournalPath, topic: str) -> TopicInfo:
@@ -116,11 +116,8 @@ def describe(path: JournalPath, topic: str) -> TopicInfo:
 
 def open_topic(path: JournalPath, topic: str) -> Topic:
     """The topic, if it exists and is of a version that is known."""
-    journal = _folder(path)
-    try:
-        text = (journal / topic / "topic.json").read_text() if fmt.is_topic_name(topic) else None
-    except (FileNotFoundError, NotADirectoryError):
-        text = None
+    journal = _journal(path)
+    text = _text(journal, topic) if fmt.is_topic_name(topic) else None
     if text is None:
         raise _missing(journal, topic)
     written = _loads(text)
@@ -135,9 +132,28 @@ def open_topic(path: JournalPath, topic: str) -> Topic:
     return Topic(journal, topic, partitions)
 
 
-def _folder(path: JournalPath) -> Path:
-    on_this_machine(os.fspath(path), "a journal")
-    return Path(path)
+def _journal(path: JournalPath) -> str:
+    """The journal's address: within reach if it is not a folder of this machine."""
+    journal = os.fspath(path)
+    files = files_at(journal)
+    if files.local:
+        return files.resolved(journal) if journal.startswith("file:") else str(Path(journal))
+    # Not at the top: who reads and writes folders of this machine needs no Spark.
+    from millstream.spark.reach import reach
+
+    reach(journal)
+    return files.resolved(journal)
+
+
+def _description(journal: str, topic: str) -> str:
+    return f"{journal}/{topic}/topic.json"
+
+
+def _text(journal: str, topic: str) -> str | None:
+    try:
+        return files_at(journal).read(_description(journal, topic))
+    except NotADirectoryError:
+        return None
 
 
 def _check(topic: str, partitions: int) -> None:
@@ -155,6 +171,25 @@ def _check(topic: str, partitions: int) -> None:
         )
 
 
+def _create_folder(journal: str, topic: str, partitions: int) -> bool:
+    """Made under a hidden name and renamed: a topic is there whole, or not at all."""
+    folder = Path(journal)
+    folder.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{topic}.", dir=folder))
+    try:
+        made.chmod(0o755)
+        _fill(made, partitions)
+        os.rename(made, folder / topic)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+            raise
+        return False
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    sync_folder(folder)
+    return True
+
+
 def _fill(folder: Path, partitions: int) -> None:
     for number in range(partitions):
         (folder / str(number) / "open").mkdir(parents=True)
@@ -166,7 +201,14 @@ def _fill(folder: Path, partitions: int) -> None:
     sync_folder(folder)
 
 
-def _missing(journal: Path, topic: str) -> MillstreamError:
+def _create_file(journal: str, topic: str, partitions: int) -> bool:
+    """The description is the topic: folders come with the first file in them."""
+    # Of two who make it at the same time, one does: what they write differs.
+    made = {"format": fmt.VERSION, "partitions": partitions, "made": secrets.token_hex(8)}
+    return files_at(journal).create(_description(journal, topic), json.dumps(made) + "\n")
+
+
+def _missing(journal: str, topic: str) -> MillstreamError:
     known = topics(journal)
     return MillstreamError(
         "MS-JOURNAL-001",
@@ -177,15 +219,19 @@ def _missing(journal: Path, topic: str) -> MillstreamError:
 
 
 def _describe_partition(where: Partition) -> PartitionInfo:
-    segments = chain(where.folder)
+    segments = chain(where)
     return PartitionInfo(
         partition=where.number,
         start=segments[0].base if segments else 0,
         end=end_of(where, segments),
-        bytes=sum(os.stat(where.folder / s.name).st_size for s in segments),
+        bytes=sum(_size(where, segment) for segment in segments),
         segments=len(segments),
         writer=lock.is_held(where),
     )
+
+
+def _size(where: Partition, segment: fmt.Segment) -> int:
+    return os.stat(f"{where.folder}/{segment.path}").st_size if segment.size is None else segment.size
 
 
 def _loads(text: str) -> dict[str, Any]:

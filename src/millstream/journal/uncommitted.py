@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 
 from millstream.journal import format as fmt
@@ -15,21 +14,21 @@ class _Delivered:
     """What was delivered of a file that has left `open/`: its reader meets it again when it is published."""
 
     token: str
-    inode: tuple[int, int]
+    identity: object
     records: int
 
 
 class OpenFiles:
     """Follows the files in `open/`, and knows how much of each was delivered.
 
-    open/w-…-0.seg ──rename──▶ <base>-w-….seg      the same inode: what was delivered from it is passed over
+    open/w-…-0.seg ──rename──▶ <base>-w-….seg      the same file: what was delivered from it is passed over
     """
 
     def __init__(self, where: Partition, *, bounded: bool, from_end: bool) -> None:
         self._where = where
         self._bounded = bounded
         self._from_end = from_end
-        self._watch = FolderWatch(where.folder / "open")
+        self._watch = FolderWatch(f"{where.folder}/open")
         self._files: dict[str, SegmentFile] = {}  # by name in `open/`
         self._gone: list[_Delivered] = []
 
@@ -50,14 +49,14 @@ class OpenFiles:
 
     def delivered(self, segment: fmt.Segment, file: SegmentFile) -> int:
         """How many records of this published segment were delivered from `open/`. They are forgotten here."""
-        inode = _inode(file)
+        identity = file.file.identity
         for name, own in self._files.items():
-            if fmt.token_of_open(name) == segment.token and _inode(own) == inode:
+            if fmt.token_of_open(name) == segment.token and own.file.identity == identity:
                 own.close()
                 del self._files[name]
                 return own.count
         for gone in self._gone:
-            if gone.token == segment.token and gone.inode == inode:
+            if gone.token == segment.token and gone.identity == identity:
                 self._gone.remove(gone)
                 return gone.records
         return 0
@@ -67,13 +66,10 @@ class OpenFiles:
             self._files.popitem()[1].close()
 
     def _list(self) -> set[str]:
-        try:
-            return {n for n in os.listdir(self._where.folder / "open") if fmt.token_of_open(n)}
-        except FileNotFoundError:
-            return set()
+        return {name for name in self._where.files.names(f"{self._where.folder}/open") if fmt.token_of_open(name)}
 
     def _follow(self, name: str) -> None:
-        place = replace(self._where, folder=self._where.folder / "open")
+        place = replace(self._where, folder=f"{self._where.folder}/open")
         try:
             file = SegmentFile(place, name, None, bounded=self._bounded)
         except FileNotFoundError:
@@ -86,11 +82,6 @@ class OpenFiles:
         """A file that left was published, or its epoch was taken back and it has no name any more."""
         file = self._files.pop(name)
         token = fmt.token_of_open(name)
-        if token is not None and file.count and file.stat().st_nlink > 0:
-            self._gone.append(_Delivered(token, _inode(file), file.count))
+        if token is not None and file.count and file.file.linked():
+            self._gone.append(_Delivered(token, file.file.identity, file.count))
         file.close()
-
-
-def _inode(file: SegmentFile) -> tuple[int, int]:
-    stat = file.stat()
-    return stat.st_dev, stat.st_ino

@@ -1,10 +1,11 @@
-"""The writer of one partition: its lock, its buffer, its last segment."""
+"""The writer of one partition on a disk of this machine: its lock, its buffer, its last segment."""
 
 from __future__ import annotations
 
 import errno
 import logging
 import os
+from pathlib import Path
 from typing import NoReturn
 
 from millstream.errors import MillstreamError
@@ -69,12 +70,12 @@ class PartitionWriter:
 
     def _recover(self) -> int:
         """Cuts a torn tail, and finds where to go on."""
-        segments = chain(self._where.folder)
+        segments = chain(self._where)
         own = [s for s in segments if not s.published]
         if own:
             size, records = self._repair(own[-1])
             if own[-1] is segments[-1]:
-                self._fd = os.open(self._where.folder / own[-1].name, os.O_RDWR | os.O_CLOEXEC)
+                self._fd = os.open(f"{self._where.folder}/{own[-1].name}", os.O_RDWR | os.O_CLOEXEC)
                 self._size = size
                 return own[-1].base + records
         # After a sink's segment a new one is begun: what was published is never written to again.
@@ -82,16 +83,16 @@ class PartitionWriter:
 
     def _repair(self, segment: Segment) -> tuple[int, int]:
         """Size and records of a segment after its torn tail, if it has one, was cut."""
-        file = SegmentFile(self._where, segment.name, segment.base)
+        file = SegmentFile.of(self._where, segment)
         try:
             torn, size, records = file.skip() is Tail.TORN, file.at, file.count
-            was = file.stat().st_size
+            was = file.file.size()
         finally:
             file.close()
         if not torn:
             return size, records
         log.warning("%s: cut %d bytes of a torn record off %s", self._where, was - size, segment.name)
-        fd = os.open(self._where.folder / segment.name, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(f"{self._where.folder}/{segment.name}", os.O_RDWR | os.O_CLOEXEC)
         try:
             os.ftruncate(fd, size)
             if size < HEADER_BYTES:
@@ -115,7 +116,7 @@ class PartitionWriter:
         self._fd = -1
 
     def _begin_segment(self) -> None:
-        name = self._where.folder / fmt.produced(self._written).name
+        name = Path(self._where.folder, fmt.produced(self._written).name)
         new = name.with_suffix(".new")  # renamed when it has its header: readers never see it without
         fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
@@ -166,7 +167,7 @@ class PartitionWriter:
             os.fsync(self._fd)
             self._doubtful, self._synced = False, self._size
             if not self._named:
-                sync_folder(self._where.folder)
+                sync_folder(Path(self._where.folder))
                 self._named = True
         except OSError as error:
             self._doubtful = self._synced < self._size

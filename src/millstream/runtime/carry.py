@@ -98,7 +98,7 @@ class Load:
     def published(self) -> dict[int, list[Segment]]:
         """By epoch. The last one may be here in part: the kernels know up to which all are whole."""
         found: dict[int, list[Segment]] = defaultdict(list)
-        for segment in chain(self.topic.partition(0).folder):
+        for segment in chain(self.topic.partition(0)):
             assert segment.token is not None
             found[int(segment.token.rsplit("-", 2)[1])].append(segment)
         return found
@@ -110,7 +110,7 @@ class Load:
             yield record
 
     def records(self, segment: Segment) -> Iterator[Record]:
-        file = SegmentFile(self.topic.partition(0), segment.name, segment.base, bounded=True)
+        file = SegmentFile.of(self.topic.partition(0), segment, bounded=True)
         try:
             more = Tail.MORE
             while more is Tail.MORE:
@@ -122,11 +122,13 @@ class Load:
 
     def drop(self, segments: list[Segment]) -> None:
         """All but the last of the topic: the next one goes on from its offset."""
-        folder = self.topic.partition(0).folder
-        last = chain(folder)[-1].name
+        where = self.topic.partition(0)
+        last = chain(where)[-1].name
         for segment in segments:
             if segment.name != last:
-                self.folder.files.delete(str(folder / segment.name))
+                # First what says that it is there.
+                for path in dict.fromkeys((segment.name, segment.path)):
+                    where.files.delete(f"{where.folder}/{path}")
 
 
 class Carriage:

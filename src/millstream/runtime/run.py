@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from millstream.errors import MillstreamError
 from millstream.metrics.model import Metrics
 from millstream.plan.cluster import Cluster
-from millstream.plan.connectors import Jars, LiesAt, NeedsJars
+from millstream.plan.connectors import Jars, LiesAt, NeedsJars, SinkOptions, SourceOptions
 from millstream.plan.modes import Batch, Mode, RealTime
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
@@ -38,6 +38,7 @@ from millstream.spark.sinks import write_batch
 from millstream.spark.slots import Need, lacking
 from millstream.spark.target import Target
 from millstream.storage import CheckpointFolder
+from millstream.storage.files import scheme
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -136,7 +137,8 @@ class Run:
         setting, jars = self._setting, jars_of(self._plan, self._setting.checkpoint)
         if setting.on.master is not None:
             refuse_local_disks(self.job, self._plan, setting.checkpoint, setting.on, setting.on.master)
-        session.prepare(setting.spark, jars, setting.on)
+        elsewhere = any(scheme(address) != "file" for address in addresses(self._plan, setting.checkpoint))
+        session.prepare(setting.spark, jars, setting.on, elsewhere=elsewhere)
         self._need = need(self._plan, setting.mode, setting.parallelism)
         for sink in self._plan.sinks:
             sink.options.check()
@@ -356,10 +358,18 @@ def taken_over(query: queries.Query | None) -> Exception | None:
 
 def jars_of(plan: JobPlan, checkpoint: str) -> tuple[Jars, ...]:
     """What the connectors of a job, and the storages that it lies on, need on Spark's class path."""
-    options = [*(source.options for source in (*plan.sources, *plan.statics)), *(sink.options for sink in plan.sinks)]
-    addresses = [checkpoint, *(part.path for part in options if isinstance(part, LiesAt))]
-    needed = (part.jars() for part in options if isinstance(part, NeedsJars))
-    return tuple(dict.fromkeys([*needed, *storages.jars(addresses)]))
+    needed = (part.jars() for part in options_of(plan) if isinstance(part, NeedsJars))
+    return tuple(dict.fromkeys([*needed, *storages.jars(addresses(plan, checkpoint))]))
+
+
+def addresses(plan: JobPlan, checkpoint: str) -> list[str]:
+    """Where it lies, and what it reads and writes by path."""
+    return [checkpoint, *(part.path for part in options_of(plan) if isinstance(part, LiesAt))]
+
+
+def options_of(plan: JobPlan) -> list[SourceOptions | SinkOptions]:
+    sources = (source.options for source in (*plan.sources, *plan.statics))
+    return [*sources, *(sink.options for sink in plan.sinks)]
 
 
 def need(plan: JobPlan, mode: Mode, parallelism: int) -> Need:

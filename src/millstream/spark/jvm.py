@@ -16,3 +16,12 @@ def named(name: str) -> Any:
     jvm: Any = SparkContext._jvm
     assert jvm is not None, "the session was not prepared"
     return getattr(jvm, name)
+
+
+def known(name: str) -> bool:
+    """Whether there is such a class, for whoever asks by this thread."""
+    try:
+        named("java.lang.Class").forName(name, False, named("java.lang.Thread").currentThread().getContextClassLoader())
+    except Exception:
+        return False
+    return True

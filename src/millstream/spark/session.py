@@ -27,11 +27,14 @@ HERE = Cluster()
 """No word of where: the session that is there, what spark-submit says, or this machine."""
 
 
-def prepare(given: SparkSession | None, jars: tuple[Jars, ...], on: Cluster = HERE) -> None:
-    """Brings what connectors need to Spark's class path: a job asks them about their topics before it has a session."""
+def prepare(given: SparkSession | None, jars: tuple[Jars, ...], on: Cluster = HERE, *, elsewhere: bool = False) -> None:
+    """Brings what connectors need to Spark's class path: a job asks them about their topics before it has a session.
+
+    `elsewhere`: whether it lies on storages that are reached through Spark's JVM.
+    """
     refuse_connect(given)
     remote.through(files.bridge)
-    if not jars:
+    if not jars and not elsewhere:
         return
     spark = given or SparkSession.getActiveSession()
     if spark is None:

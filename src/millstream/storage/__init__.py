@@ -1,6 +1,7 @@
 """Where what a job keeps lies: the paths under a checkpoint, and the files at these paths."""
 
 from millstream.storage.checkpoint import CheckpointFolder
-from millstream.storage.files import Files, absolute, files_at
+from millstream.storage.entry import Entry
+from millstream.storage.files import Files, Opened, absolute, files_at
 
-__all__ = ["CheckpointFolder", "Files", "absolute", "files_at"]
+__all__ = ["CheckpointFolder", "Entry", "Files", "Opened", "absolute", "files_at"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from millstream.errors import Location, MillstreamError
+from millstream.storage.entry import Entry
 from millstream.storage.local import LocalFiles
 from millstream.storage.remote import RemoteFiles
 
@@ -23,6 +24,25 @@ WANTED = (
 INSTEAD = {"s3": "write s3a:// in place of s3://", "s3n": "write s3a:// in place of s3n://"}
 
 
+class Opened(Protocol):
+    """A file that is read at any place."""
+
+    def read(self, at: int, most: int) -> bytes:
+        """Up to so many bytes; fewer only at the file's end."""
+
+    def size(self) -> int:
+        """As far as it is written now."""
+
+    @property
+    def identity(self) -> object:
+        """The same for the same file under whichever name, and for no other."""
+
+    def linked(self) -> bool:
+        """Whether it may still have a name."""
+
+    def close(self) -> None: ...
+
+
 class Files(Protocol):
     """Small files that are written whole. What a call has written is there after a power cut."""
 
@@ -30,16 +50,34 @@ class Files(Protocol):
     def checkpoints(self) -> str | None:
         """The class by which Spark keeps its own files there; None: Spark's choice."""
 
+    @property
+    def local(self) -> bool:
+        """Whether it is a disk of this machine: files grow, and processes lock them."""
+
+    @property
+    def grows(self) -> bool:
+        """Whether a file can be read before it is whole."""
+
+    @property
+    def list_every(self) -> float:
+        """Seconds to wait before a folder is listed again, for somebody who waits for a new name."""
+
     def resolved(self, path: str) -> str:
         """The one full address of a path."""
 
     def read(self, path: str) -> str | None:
         """None: there is no such file."""
 
+    def open(self, path: str, size: int | None = None) -> Opened:
+        """`size`: how long it is, and stays, if that is known."""
+
     def names(self, folder: str) -> list[str]:
         """What lies in a folder, by name; nothing if there is no such folder."""
 
-    def create(self, path: str, text: str) -> bool:
+    def entries(self, folder: str) -> list[Entry]:
+        """The same with sizes, where these come along."""
+
+    def create(self, path: str, content: str | bytes) -> bool:
         """Writes a new file. False if there is one: of several who try at the same time, one succeeds."""
 
     def replace(self, path: str, text: str) -> None:
@@ -48,11 +86,14 @@ class Files(Protocol):
     def delete(self, path: str) -> None:
         """Takes a file away, if it is there. After a power cut it may be back."""
 
+    def delete_all(self, folder: str) -> None:
+        """Takes a folder away, with all that is in it."""
+
 
 STORAGES: dict[str, Files] = {
     "file": LocalFiles(),
-    "hdfs": RemoteFiles("millstream.checkpoint.HdfsCheckpoints"),
-    "s3a": RemoteFiles("millstream.checkpoint.ObjectCheckpoints"),
+    "hdfs": RemoteFiles("millstream.checkpoint.DiskCheckpoints", grows=True, list_every=0.1),
+    "s3a": RemoteFiles("millstream.checkpoint.ObjectCheckpoints", grows=False, list_every=0.5),
 }
 
 
@@ -63,7 +104,7 @@ def scheme(path: str) -> str:
 
 
 def files_at(path: str, at: Location | None = None) -> Files:
-    """The storage that a checkpoint lies on, by its scheme."""
+    """The storage that a checkpoint, a journal or a sink's files lie on, by its scheme."""
     found = scheme(path)
     files = STORAGES.get(found)
     if files is None:
@@ -79,18 +120,6 @@ def files_at(path: str, at: Location | None = None) -> Files:
             "MS-CHECKPOINT-008", f"{path} names no bucket.", at=at, hint="write it as s3a://BUCKET/FOLDER"
         )
     return files
-
-
-def on_this_machine(path: str, what: str, at: Location | None = None) -> None:
-    """An error if `what` would lie elsewhere: it would become a folder of that name."""
-    if scheme(path) != "file":
-        raise MillstreamError(
-            "MS-CHECKPOINT-009",
-            f"{what} cannot lie in {path} yet.",
-            at=at,
-            found=f"{scheme(path)}://; known: folders of this machine",
-            hint="give a folder, for example one that all machines mount",
-        )
 
 
 def absolute(path: str) -> str:

@@ -3,18 +3,54 @@
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+from millstream.storage.entry import Entry
+
 PART = ".part"
 """How the names of files end that are being written."""
 
 
+class LocalFile:
+    """A file that is open for reading."""
+
+    def __init__(self, path: str) -> None:
+        self._fd = -1
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self, at: int, most: int) -> bytes:
+        return os.pread(self._fd, most, at)
+
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        stat = os.fstat(self._fd)
+        return stat.st_dev, stat.st_ino
+
+    def linked(self) -> bool:
+        return os.fstat(self._fd).st_nlink > 0
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class LocalFiles:
-    checkpoints = "millstream.checkpoint.LocalCheckpoints"
+    checkpoints = "millstream.checkpoint.DiskCheckpoints"
+    local = True
+    grows = True
+    list_every = 0.0
 
     def resolved(self, path: str) -> str:
         plain = unquote(urlparse(path).path) if path.startswith("file:") else path
@@ -34,8 +70,14 @@ class LocalFiles:
             return []
         return sorted(name for name in found if not (name.startswith(".") and name.endswith(PART)))
 
-    def create(self, path: str, text: str) -> bool:
-        with written(Path(path), text) as part:
+    def entries(self, folder: str) -> list[Entry]:
+        return [Entry(name, None) for name in self.names(folder)]
+
+    def open(self, path: str, size: int | None = None) -> LocalFile:
+        return LocalFile(path)
+
+    def create(self, path: str, content: str | bytes) -> bool:
+        with written(Path(path), content) as part:
             try:
                 os.link(part, path)
             except FileExistsError:
@@ -51,15 +93,18 @@ class LocalFiles:
     def delete(self, path: str) -> None:
         Path(path).unlink(missing_ok=True)
 
+    def delete_all(self, folder: str) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+
 
 @contextmanager
-def written(file: Path, text: str) -> Iterator[Path]:
-    """The text under a name of its own, synced; when it has got its place, the folder is synced, too."""
+def written(file: Path, content: str | bytes) -> Iterator[Path]:
+    """The content under a name of its own, synced; when it has got its place, the folder is synced, too."""
     make_folder(file.parent)
     part = file.with_name(f".{file.name}.{uuid.uuid4().hex}{PART}")
     try:
-        with part.open("w") as out:
-            out.write(text)
+        with part.open("wb") as out:
+            out.write(content.encode() if isinstance(content, str) else content)
             out.flush()
             os.fsync(out.fileno())
         yield part

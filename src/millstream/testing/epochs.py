@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 
+from millstream.journal.format import Segment
 from millstream.journal.record import Record
 from millstream.journal.segments import Partition, SegmentFile, Tail, chain
 from millstream.journal.topics import JournalPath, open_topic
@@ -20,16 +21,16 @@ def published(path: JournalPath, topic: str) -> dict[int, list[Record]]:
     opened = open_topic(path, topic)
     for number in range(opened.partitions):
         where = opened.partition(number)
-        for segment in chain(where.folder):
+        for segment in chain(where):
             if segment.token is not None:
                 _, epoch, _ = segment.token.rsplit("-", 2)
-                found[int(epoch)] += records(where, segment.name, segment.base)
+                found[int(epoch)] += records(where, segment)
     return dict(found)
 
 
-def records(where: Partition, name: str, base: int) -> list[Record]:
+def records(where: Partition, segment: Segment) -> list[Record]:
     out: list[Record] = []
-    file = SegmentFile(where, name, base, bounded=True)
+    file = SegmentFile.of(where, segment, bounded=True)
     try:
         while file.read(out) is Tail.MORE:
             pass

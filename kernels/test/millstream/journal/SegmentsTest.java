@@ -67,7 +67,7 @@ final class SegmentsTest {
         Files.deleteIfExists(folder.resolve(FIRST));
         List<byte[]> values = values(random, 60);
         write(FIRST, values);
-        try (SegmentReader reader = new SegmentReader(disk, path(FIRST))) {
+        try (SegmentReader reader = new SegmentReader(disk, path(FIRST), -1)) {
           assertEquals(1234, reader.created());
           for (byte[] value : values) {
             assertEquals(Met.RECORD, reader.next());
@@ -89,7 +89,7 @@ final class SegmentsTest {
     int records = 0;
     for (int length = 0; length < whole.length; length++) {
       Files.write(folder.resolve("torn"), Arrays.copyOf(whole, length));
-      try (SegmentReader reader = new SegmentReader(disk, path("torn"))) {
+      try (SegmentReader reader = new SegmentReader(disk, path("torn"), -1)) {
         int read = 0;
         Met met = reader.next();
         while (met == Met.RECORD) {

@@ -8,8 +8,7 @@ from millstream.connectors.files.source import FileSource
 from millstream.plan.connectors import OnError, SinkOptions
 from millstream.plan.errors import here
 from millstream.plan.options import columns
-from millstream.storage import absolute
-from millstream.storage.files import on_this_machine
+from millstream.storage import absolute, files_at
 
 FORMATS: tuple[FileFormat, ...] = ("json", "csv", "parquet")
 
@@ -59,5 +58,5 @@ def sink(
     CHECKS.one_of("format", format, FORMATS)
     if header and format != "csv":
         raise CHECKS.wrong(f"header is for CSV files, and these are {format}.", "leave it out")
-    on_this_machine(path, "the files of a sink", here())
-    return FileSink(absolute(path), format, header, changelog, columns(partition_by), nulls=nulls)
+    where = files_at(path, here()).resolved(path)
+    return FileSink(where, format, header, changelog, columns(partition_by), nulls=nulls)

@@ -11,8 +11,7 @@ from millstream.connectors.journal.source import JournalSource
 from millstream.plan.connectors import Format, OnError
 from millstream.plan.errors import here
 from millstream.plan.options import columns
-from millstream.storage import absolute
-from millstream.storage.files import on_this_machine
+from millstream.storage import files_at
 
 Starting = str | dict[int, int]
 
@@ -23,8 +22,7 @@ def default_path() -> str:
 
 def resolved(path: str | None) -> str:
     where = path or default_path()
-    on_this_machine(where, "a journal", here())
-    return absolute(where)
+    return files_at(where, here()).resolved(where)
 
 
 def source(

@@ -16,10 +16,13 @@ class JournalSink(TopicSink):
         return "journal"
 
     def check(self) -> None:
+        self._partitions()
+
+    def writer(self) -> dict[str, str]:
+        return {"kind": "journal", "path": self.path, "topic": self.topic, "partitions": str(self._partitions())}
+
+    def _partitions(self) -> int:
         # Not at the top: `millstream.journal` offers this class, and whoever is imported first needs the other.
         from millstream.journal.topics import open_topic
 
-        open_topic(self.path, self.topic)
-
-    def writer(self) -> dict[str, str]:
-        return {"kind": "journal", "path": self.path, "topic": self.topic}
+        return open_topic(self.path, self.topic).partitions

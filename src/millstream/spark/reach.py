@@ -1,0 +1,15 @@
+"""Storages of other machines within reach of Python code that runs no job: through Spark's JVM, without a session."""
+
+from __future__ import annotations
+
+from millstream.spark import jvm, storages, where
+from millstream.spark.packages import class_path
+from millstream.spark.session import prepare
+
+
+def reach(address: str) -> None:
+    """Starts the JVM if there is none yet, and brings what it lacks of the storage's client."""
+    jars = storages.jars([address])
+    prepare(None, jars, elsewhere=True)
+    if any(not jvm.known(needed.set.sign) for needed in jars):
+        where.add_jars({"spark.jars": class_path(jars)})
