@@ -18,8 +18,10 @@ ENOUGH = 20
 class Generator:
     """Likes that flow until they are stopped, each with its number; among so many users that matches stay few."""
 
-    def __init__(self, path: str, seed: int) -> None:
+    def __init__(self, path: str, seed: int, at_once: int = 5, pause: float = 0.3) -> None:
+        """So many at once, and seconds between."""
         self.likes: list[tuple[str, str, int]] = []
+        self._at_once, self._pause = at_once, pause
         self._random = random.Random(seed)
         self._producer = journal.producer(path, "likes")
         self._stop = threading.Event()
@@ -43,10 +45,10 @@ class Generator:
             one, other = self._random.sample(range(USERS), 2)
             self.likes.append((f"u{one}", f"u{other}", n))
             self._producer.send({"liker": f"u{one}", "liked": f"u{other}", "n": n}, key=f"u{one}")
-            if n % 5 == 4:
+            if n % self._at_once == self._at_once - 1:
                 self._producer.flush()
                 # No more of them than a killed job has worked off by the end.
-                if self._stop.wait(0.3):
+                if self._stop.wait(self._pause):
                     return
 
 

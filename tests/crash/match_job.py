@@ -37,5 +37,7 @@ def start(spark: SparkSession, folder: str, mode: str, at: str | None = None, li
     are on another storage."""
     place, source = at or folder, likes or str(Path(folder).parent / "likes")
     if mode == "real-time":
-        return match_job(place, source).start(ms.real_time("300 ms"), spark=spark)
+        # Between two epochs on a storage that is far away there is a pause: they are worth it if they last.
+        every = "2 seconds" if at else "300 ms"
+        return match_job(place, source).start(ms.real_time(every), spark=spark)
     return match_job(place, source, rows_per_epoch=300).start(ms.micro_batch("0 seconds"), spark=spark)

@@ -31,9 +31,9 @@ def create(address: str) -> None:
         connection.execute(TABLES)
 
 
-def bills_job(address: str, folder: Path) -> ms.Job:
+def bills_job(address: str, folder: str | Path) -> ms.Job:
     """Every change as it comes, what each customer pays, and all of it in one row."""
-    job = ms.Job("bills", checkpoint=str(folder / "checkpoint"), parallelism=1)
+    job = ms.Job("bills", checkpoint=f"{folder}/checkpoint", parallelism=1)
     bills = job.table(postgres.changes("bills", address=address))
     bills.select("id", "price").changes().to(postgres.sink("seen", address=address))
     bills.group_by("customer").agg(total="sum(price)").to(postgres.sink("totals", address=address))
@@ -64,4 +64,4 @@ def in_step(address: str) -> bool:
 
 def start(spark: SparkSession, folder: str, address: str, mode: str) -> Run:
     modes: dict[str, ms.Mode] = {"real-time": ms.real_time("300 ms"), "micro-batch": ms.micro_batch("0 seconds")}
-    return bills_job(address, Path(folder)).start(modes[mode], spark=spark)
+    return bills_job(address, folder).start(modes[mode], spark=spark)

@@ -67,6 +67,11 @@ public interface Disk {
   /** How long to wait before a folder is listed again, for somebody who waits for a new name. */
   Duration listEvery();
 
+  /** How long rows may wait before they are flushed; zero: each can be, at once, or it has no effect. */
+  default Duration flushEvery() {
+    return Duration.ZERO;
+  }
+
   /** Whether an epoch's file gets the name under which it is published. If not, a small object names it. */
   boolean renames();
 

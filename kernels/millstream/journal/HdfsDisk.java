@@ -13,6 +13,8 @@ import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
 final class HdfsDisk extends HadoopDisk {
   private static final Duration LIST_EVERY = Duration.ofMillis(100);
 
+  private static final Duration FLUSH_EVERY = Duration.ofMillis(20);
+
   private final DistributedFileSystem files;
 
   HdfsDisk(DistributedFileSystem files) {
@@ -23,6 +25,11 @@ final class HdfsDisk extends HadoopDisk {
   @Override
   public Duration listEvery() {
     return LIST_EVERY;
+  }
+
+  @Override
+  public Duration flushEvery() {
+    return FLUSH_EVERY;
   }
 
   @Override

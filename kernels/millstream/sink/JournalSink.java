@@ -1,6 +1,7 @@
 package millstream.sink;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.CRC32;
@@ -45,12 +46,16 @@ final class JournalSink implements SinkKind {
     private final TaskId task;
     private final SegmentName.Open file;
     private final SegmentWriter[] segments;
+    /** Null: readers of uncommitted rows see each row at once, or nobody sees any. */
+    private final SoonSeen soon;
 
     Writer(Topic topic, String writer, TaskId task) {
       this.topic = topic;
       this.task = task;
       this.file = SegmentName.Open.of(writer, task.epoch(), task.task(), task.tenure(), task.attempt());
       this.segments = new SegmentWriter[topic.partitions()];
+      Duration after = task.each() ? topic.disk().flushEvery() : Duration.ZERO;
+      this.soon = after.isZero() ? null : new SoonSeen(after);
     }
 
     @Override
@@ -62,6 +67,10 @@ final class JournalSink implements SinkKind {
         topic.disk().makeFolder(Disk.folderOf(path));
         segments[partition] = new SegmentWriter(topic.disk(), path, now);
       }
+      if (soon != null) {
+        soon.append(segments[partition], now, key, value);
+        return;
+      }
       segments[partition].append(now, key, value);
       if (task.each()) {
         segments[partition].flush();
@@ -70,6 +79,9 @@ final class JournalSink implements SinkKind {
 
     @Override
     public Prepared prepare() throws IOException {
+      if (soon != null) {
+        soon.end();
+      }
       Disk disk = topic.disk();
       List<PreparedList.File> files = new ArrayList<>();
       for (int partition = 0; partition < segments.length; partition++) {
@@ -87,6 +99,9 @@ final class JournalSink implements SinkKind {
 
     @Override
     public void abort() throws IOException {
+      if (soon != null) {
+        soon.close();
+      }
       for (int partition = 0; partition < segments.length; partition++) {
         if (segments[partition] != null) {
           segments[partition].abort();

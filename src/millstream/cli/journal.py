@@ -20,6 +20,7 @@ from millstream.errors import MillstreamError
 from millstream.journal.reader import Isolation, Start
 from millstream.journal.topics import open_topic
 
+WRITER = {True: "yes", False: "no", None: "unknown"}
 _PIPE_BYTES = 64 * 1024
 _WAIT = 0.2
 
@@ -28,7 +29,7 @@ _path = click.option(
     envvar="MILLSTREAM_JOURNAL",
     default="./journal",
     show_default=True,
-    help="The journal's folder; else $MILLSTREAM_JOURNAL.",
+    help="The journal: a folder, hdfs://… or s3a://…; else $MILLSTREAM_JOURNAL.",
 )
 
 
@@ -274,6 +275,6 @@ def _print_table(found: list[log.TopicInfo]) -> None:
     for info in found:
         for p in info.partitions:
             numbers = (f"{n:,}" for n in (p.start, p.end, p.records, p.bytes, p.segments))
-            table.add_row(info.topic, str(p.partition), *numbers, "yes" if p.writer else "no")
+            table.add_row(info.topic, str(p.partition), *numbers, WRITER[p.writer])
     console = Console(highlight=False, markup=False)
     console.print(table)

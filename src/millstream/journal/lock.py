@@ -66,10 +66,10 @@ def acquire(where: Partition) -> PartitionLock:
         return PartitionLock(key, fd)
 
 
-def is_held(where: Partition) -> bool:
-    """Whether a writer has the partition now. Where there are no locks, nobody knows."""
+def is_held(where: Partition) -> bool | None:
+    """Whether a writer has the partition now. None: there are no locks."""
     if not where.files.local:
-        return False
+        return None
     key = _key(where)
     with _guard:
         if _held.get(key) == os.getpid():

@@ -51,8 +51,8 @@ class PartitionInfo:
     """The offset that the next record will get."""
     bytes: int
     segments: int
-    writer: bool
-    """Whether a producer or a job holds it now."""
+    writer: bool | None
+    """Whether a producer or a job holds it now. None: nobody knows, for there are no locks."""
 
     @property
     def records(self) -> int:

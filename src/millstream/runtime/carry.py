@@ -26,7 +26,7 @@ from millstream.storage import CheckpointFolder
 from millstream.storage.checkpoint import outbox_topic
 
 EVERY = 0.05
-"""Seconds between two looks for committed epochs."""
+"""Seconds between two looks for committed epochs, where looking costs nothing."""
 
 
 def carried(sinks: Iterable[Sink]) -> list[Sink]:
@@ -148,10 +148,13 @@ class Carriage:
 
     def _run(self) -> None:
         try:
-            while not self._ended.wait(EVERY):
+            while not self._ended.wait(self._pause()):
                 self.carry()
         except Exception as error:
             self.failure = error
+
+    def _pause(self) -> float:
+        return max(EVERY, *(part.folder.files.list_every for part in self._loads))
 
     def carry(self) -> None:
         if self._loads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from millstream.errors import Location, MillstreamError
 from millstream.plan.cluster import Cluster, is_local
 from millstream.plan.connectors import CarriedSink, LiesAt
 from millstream.planner.stages import JobPlan
-from millstream.storage.files import absolute, scheme
+from millstream.storage.files import absolute, files_at, scheme
 
 
 def refuse_local_disks(job: str, plan: JobPlan, checkpoint: str, on: Cluster, master: str | None) -> None:
@@ -39,22 +40,15 @@ def batch_folder(plan: JobPlan, checkpoint: str, master: str | None) -> Iterator
         beside = Path(absolute(checkpoint)).parent
         beside.mkdir(parents=True, exist_ok=True)
     else:
-        refuse_carried(plan)
-        beside = None
+        files = files_at(checkpoint)
+        folder = f"{files.resolved(checkpoint)}-batch-{secrets.token_hex(4)}"
+        try:
+            yield folder
+        finally:
+            files.delete_all(folder)
+        return
     with TemporaryDirectory(prefix="millstream-", dir=beside) as folder:
         yield folder
-
-
-def refuse_carried(plan: JobPlan) -> None:
-    """Their rows would wait in a folder of the driver, which executors do not have."""
-    sink = next((sink for sink in plan.sinks if isinstance(sink.options, CarriedSink)), None)
-    if sink is not None:
-        raise MillstreamError(
-            "MS-CLUSTER-009",
-            f'sink "{sink.name}" writes to {sink.options.system}, which a batch on a cluster cannot.',
-            at=sink.at,
-            hint="run the job with ms.available_now(), which ends as a batch does",
-        )
 
 
 def folders(plan: JobPlan) -> list[tuple[str, str, Location | None]]:

@@ -15,7 +15,7 @@ from millstream.storage.local import PART
 
 
 class Input(Protocol):
-    """`millstream.journal.InputForPython`, in Java."""
+    """What is asked of a file that is open, in the JVM."""
 
     def read(self, position: int, length: int, /) -> bytes: ...
 
@@ -27,7 +27,7 @@ class Input(Protocol):
 
 
 class Bridge(Protocol):
-    """What `millstream.journal.FilesForPython` offers, in Java."""
+    """What is asked of the JVM."""
 
     def read(self, path: str, /) -> bytes | None: ...
 
@@ -128,4 +128,4 @@ class RemoteFiles:
         _bridge().delete(path)
 
     def delete_all(self, folder: str) -> None:
-        _bridge().deleteAll(folder)
+        _bridge().delete_all(folder)

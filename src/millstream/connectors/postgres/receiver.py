@@ -7,11 +7,9 @@ passed over.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -25,7 +23,7 @@ from millstream.connectors.postgres.table import Table, quoted
 from millstream.journal.producer import Producer, producer
 from millstream.journal.reader import read
 from millstream.journal.record import Record
-from millstream.journal.topics import create, describe
+from millstream.journal.topics import create, describe, drop, exists
 
 EVERY = 0.1
 """Seconds between two looks for changes."""
@@ -37,13 +35,13 @@ PLACE = "lsn"
 
 
 class PostgresReceiver:
-    def __init__(self, table: Table, address: str, folder: Path, publication: str, slot_name: str) -> None:
+    def __init__(self, table: Table, address: str, folder: str, publication: str, slot_name: str) -> None:
         self._table = table
         self._address = address
         self._folder = folder
         self._slot = Slot(table, publication, slot_name)
         self._relation: Relation | None = None
-        self._notes = Notes(str(folder), table)
+        self._notes = Notes(folder, table)
         self._snapshot = Snapshot("0:0:", 0)
         self._known = False
         """Whether the snapshot holds the transaction that is being read."""
@@ -55,7 +53,7 @@ class PostgresReceiver:
         """Of the last change that the journal holds."""
         self._moved = 0
         """Up to where the slot has moved on."""
-        if not (folder / table.name).exists():
+        if not exists(folder, table.name):
             create(folder, table.name, 1)
 
     # --- the life of a reception
@@ -124,7 +122,7 @@ class PostgresReceiver:
         self._notes.begin(self._slot.name, self._snapshot)
 
     def _empty(self) -> None:
-        shutil.rmtree(self._folder / self._table.name)
+        drop(self._folder, self._table.name)
         create(self._folder, self._table.name, 1)
 
     def _copy(self, connection: Any) -> Snapshot:

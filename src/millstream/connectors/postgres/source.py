@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 from millstream.connectors.journal import JournalSource
 from millstream.connectors.postgres.connect import connect
@@ -101,4 +100,4 @@ class PostgresChanges:
         assert self.folder
         assert self.publication
         assert self.slot
-        return PostgresReceiver(self.found, self.address, Path(self.folder), self.publication, self.slot)
+        return PostgresReceiver(self.found, self.address, self.folder, self.publication, self.slot)
