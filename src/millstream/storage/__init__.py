@@ -2,5 +2,6 @@
 
 from millstream.storage.checkpoint import CheckpointFolder
 from millstream.storage.files import Files, absolute, files_at
+from millstream.storage.hadoop import for_hadoop
 
-__all__ = ["CheckpointFolder", "Files", "absolute", "files_at"]
+__all__ = ["CheckpointFolder", "Files", "absolute", "files_at", "for_hadoop"]

@@ -63,8 +63,11 @@ def modules() -> bytes:
     For the machines of a cluster, which do not have the user's folders.
     """
     context = SparkContext._active_spark_context
-    if context is None or is_local(context.master):
-        return b""
+    return b"" if context is None or is_local(context.master) else packed(users_files())
+
+
+def users_files() -> dict[str, str]:
+    """The source of each, by its path as Python would import it."""
     found: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         if "." in name or name == "__main__" or not of_the_user(module):
@@ -74,7 +77,7 @@ def modules() -> bytes:
         for one in file.parent.rglob("*.py") if package else [file]:
             if one.suffix == ".py":
                 found[str(one.relative_to(file.parent.parent if package else file.parent))] = one.read_text()
-    return packed(found)
+    return found
 
 
 def of_the_user(module: ModuleType) -> bool:
