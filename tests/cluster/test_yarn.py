@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from pyspark.find_spark_home import _find_spark_home
 
+from servers import kafka
 from servers.yarn import Yarn, running
 from tests.cluster.drivers import MILLSTREAM, PYTHON, script, until
 from tests.cluster.likes import Likes
+from tests.kafka.broker import Topics
 
 pytestmark = pytest.mark.long
 MORE = {
@@ -95,6 +97,27 @@ def test_a_driver_on_the_cluster_that_dies_is_started_again(yarn: Yarn, likes: L
     assert yarn.applications()[application] == "RUNNING"
     yarn.kill(application)
     assert (likes.matches, likes.popular) == (likes.expected_matches, likes.expected_popular)
+
+
+@pytest.mark.parametrize(("deploy_mode", "mode"), [("client", "available-now"), ("cluster", "real-time")])
+def test_the_jars_of_a_connector_go_along(
+    yarn: Yarn, submitter: Any, tmp_path: Path, deploy_mode: str, mode: str
+) -> None:
+    sent = [{"customer": f"c{n % 3}", "price": n} for n in range(300)]
+    with kafka.running() as broker:
+        topics = Topics(broker.servers, deploy_mode)
+        orders, every, totals = (topics.create(name) for name in ("orders", "every", "totals"))
+        topics.send(orders, *sent)
+        (tmp_path / "kafka.txt").write_text(" ".join((broker.servers, orders, every, totals)))
+        where = ("--master", "yarn", "--deploy-mode", deploy_mode, "--shared-disk", "--mode", mode)
+        ran = submitter(PYTHON, "-c", MILLSTREAM, "run", *where, script("from_kafka.py"))
+        if mode == "real-time":
+            until(lambda: len(topics.rows(every)) >= len(sent), ran)
+            yarn.kill(next(name for name, state in yarn.applications().items() if state == "RUNNING"))
+        ran.lines()
+        assert sorted(topics.rows(every), key=lambda row: row["price"]) == sent
+        expected = {f"c{n}": sum(range(n, 300, 3)) for n in range(3)}
+        assert {row["customer"]: row["total"] for row in topics.rows(totals)} == expected
 
 
 def test_a_job_that_fails_there(likes: Likes, submitter: Any) -> None:

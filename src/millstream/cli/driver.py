@@ -20,8 +20,8 @@ def main(folder: str, file: str, *options: str) -> None:
     except ImportError as error:
         message = f"MS-CLUSTER-005: the driver's Python, {sys.executable}, does not have Millstream."
         sys.exit(f"{message}\n  found: {error}\n  {PACK}")
-    # Before the working folder changes: jars lie where the file does.
-    job = Path(file).resolve()
+    # Before the working folder changes. All that came along lies side by side here, as links.
+    job = Path(file).absolute()
     if any(job.parent.glob("*.jar")):
         os.environ.setdefault("MILLSTREAM_JARS", str(job.parent))
     if folder:
