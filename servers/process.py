@@ -43,3 +43,26 @@ class Server:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def descendants(pid: int) -> list[int]:
+    """All that a process has started, and what these have."""
+    below = children(pid)
+    return [*below, *(deeper for child in below for deeper in descendants(child))]
+
+
+def children(pid: int) -> list[int]:
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for thread in threads for child in said(thread).split()]
+
+
+def command(pid: int) -> bytes:
+    """The words of its command line, each ended by a zero; nothing of a process that has ended."""
+    return said(Path(f"/proc/{pid}/cmdline"))
+
+
+def said(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # the process has ended
+        return b""

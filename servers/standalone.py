@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.find_spark_home import _find_spark_home
 
-from servers.process import Server, free_port
+from servers.process import Server, children, command, free_port
 
 HOST = "127.0.0.1"
 DAEMON = {
@@ -105,18 +105,6 @@ class Standalone:
         for worker in self.workers:
             worker.kill()
         self._server.stop()
-
-
-def children(pid: int) -> list[int]:
-    threads = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for thread in threads for child in thread.read_text().split()]
-
-
-def command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:  # it has ended
-        return b""
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from servers.standalone import Standalone, running
-from tests.cluster.drivers import Driver
+from tests.cluster.drivers import NOTHING, Driver
 from tests.cluster.likes import Likes
 
 HERE = Path(__file__).parent
@@ -38,8 +38,10 @@ def driver(tmp_path: Path) -> Iterator[type[Driver]]:
     started: list[Driver] = []
 
     class Started(Driver):
-        def __init__(self, *command: str) -> None:
-            super().__init__(list(command), tmp_path)
+        def __init__(
+            self, *command: str, known: Mapping[str, str] = NOTHING, more: Mapping[str, str] = NOTHING
+        ) -> None:
+            super().__init__(list(command), tmp_path, known, more)
             started.append(self)
 
     yield Started

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 PYTHON = sys.executable
@@ -21,6 +23,14 @@ DEFAULTS = {
 """Spark's own file of settings, as a cluster's machines have one."""
 
 
+NOTHING: Mapping[str, str] = {}
+
+
+PATIENCE = 180
+"""Seconds after which something hangs: not a measure of speed."""
+MILLSTREAM = "from millstream.cli.main import main; main()"
+
+
 def script(name: str) -> str:
     return str(JOBS / name)
 
@@ -28,16 +38,20 @@ def script(name: str) -> str:
 class Driver:
     """A user's program, which speaks to the cluster. What Spark says goes to a file in its folder."""
 
-    def __init__(self, command: list[str], folder: Path) -> None:
+    def __init__(
+        self, command: list[str], folder: Path, known: Mapping[str, str] = NOTHING, more: Mapping[str, str] = NOTHING
+    ) -> None:
+        """`known`: of its environment. `more`: for Spark's file of settings."""
         own = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
         spark = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder)}
         # spark-submit looks for Python, and by it for Spark, on the path.
         found = {"PATH": f"{Path(PYTHON).parent}:{os.environ['PATH']}", "MILLSTREAM_LOG": str(folder / "spark.log")}
-        (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in DEFAULTS.items()))
+        defaults = {**DEFAULTS, **more}
+        (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
         self.process = subprocess.Popen(
             command,
             cwd=folder,
-            env={**own, **spark, **found},
+            env={**own, **spark, **found, **known},
             stdout=subprocess.PIPE,
             stderr=(folder / "stderr.txt").open("w"),
             text=True,
@@ -56,3 +70,11 @@ class Driver:
     def stop(self) -> None:
         self.process.kill()
         self.process.communicate()
+
+
+def until(condition: Callable[[], bool], driver: Driver) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert driver.process.poll() is None, driver.stderr
+        assert time.monotonic() < deadline, driver.stderr
+        time.sleep(0.1)

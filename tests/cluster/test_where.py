@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from servers.standalone import Standalone
-from tests.cluster.drivers import PYTHON, script
+from tests.cluster.drivers import MILLSTREAM, PYTHON, script, until
 from tests.cluster.likes import Likes
-
-PATIENCE = 120
-"""Seconds after which something hangs: not a measure of speed."""
-MILLSTREAM = "from millstream.cli.main import main; main()"
-
-
-def until(condition: Callable[[], bool], driver: Any) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert driver.process.poll() is None, driver.stderr
-        assert time.monotonic() < deadline, driver.stderr
-        time.sleep(0.1)
 
 
 def applications(cluster: Standalone) -> int:

@@ -36,12 +36,15 @@ class Command:
     explain: bool = False
     jobs: list[Job] = field(default_factory=list)
     """Those that the file made, in order."""
+    reached: Job | None = None
+    """The one that it was about to run, where none is to be run."""
     started: bool = False
     """Whether the file ran one of them itself."""
 
     def start(self, job: Job, mode: Mode | None) -> Mode | None:
         """The mode to start in. Its checkpoint was set when it was made."""
         if self.explain:
+            self.reached = job
             raise NotToRun
         self.started = True
         return self.mode or mode

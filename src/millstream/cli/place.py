@@ -9,11 +9,15 @@ from typing import Any
 import click
 
 from millstream.errors import MillstreamError
-from millstream.plan.cluster import Cluster, cluster
+from millstream.plan.cluster import Cluster, by_number, cluster
 
 OPTIONS = (
     click.option("--master", metavar="URL", help="Where to run: spark://host:7077, yarn, k8s://…, local[4]."),
-    click.option("--deploy-mode", type=click.Choice(("client", "cluster")), help="client: the driver runs here."),
+    click.option(
+        "--deploy-mode",
+        type=click.Choice(("client", "cluster")),
+        help="client: the driver runs here; cluster: on a machine of YARN or Kubernetes.",
+    ),
     click.option("--conf", metavar="NAME=VALUE", multiple=True, help="A setting of Spark's; may be given often."),
     click.option("--parallelism", type=click.IntRange(1), help="Into how many parts state is divided."),
     click.option("--environment", metavar="FILE", help="For executors' Python: what `millstream pack` made."),
@@ -22,7 +26,7 @@ OPTIONS = (
 
 
 def placed(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command these options, as `on` and `parallelism`."""
+    """Gives a command these options, as `on`, `driver_there` and `parallelism`."""
 
     @functools.wraps(command)
     def call(
@@ -34,11 +38,12 @@ def placed(command: Callable[..., None]) -> Callable[..., None]:
         shared_disk: bool,
         **others: Any,
     ) -> None:
-        if deploy_mode == "cluster":
-            raise driver_elsewhere(master)
         settings = dict(pair(one) for one in conf)
         on: Cluster = cluster(master, conf=settings, environment=environment, shared_disk=shared_disk)
-        command(on=on, **others)
+        there = deploy_mode == "cluster"
+        if there and (master is None or not by_number(master)):
+            raise no_driver_there(master)
+        command(on=on, driver_there=there, **others)
 
     for option in reversed(OPTIONS):
         call = option(call)
@@ -52,12 +57,17 @@ def pair(setting: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def driver_elsewhere(master: str | None) -> MillstreamError:
+def no_driver_there(master: str | None) -> MillstreamError:
     standalone = master is not None and master.startswith("spark://")
     return MillstreamError(
         "MS-CLUSTER-006",
-        "millstream run starts the driver on this machine, and --deploy-mode cluster wants it on the cluster.",
-        hint="Spark starts no Python driver on a standalone cluster: leave the option out"
+        "--deploy-mode cluster wants the driver on the cluster, and "
+        + (
+            "Spark starts no Python driver on a standalone one."
+            if standalone
+            else "no cluster is named that can run it."
+        ),
+        hint="leave the option out: the driver then runs on this machine"
         if standalone
-        else "hand the job's file to spark-submit --deploy-mode cluster: job.run() runs where that says",
+        else "--master yarn or --master k8s://…",
     )

@@ -10,6 +10,7 @@ import click
 from millstream.api.command import Command, commanded
 from millstream.api.job import Job
 from millstream.cli import verbose
+from millstream.cli.hand_over import Options, hand_over
 from millstream.cli.jobfile import execute, the_job
 from millstream.cli.place import placed
 from millstream.plan.cluster import Cluster
@@ -40,6 +41,7 @@ def run(
     quiet: bool,
     metrics_port: int | None,
     on: Cluster,
+    driver_there: bool,
     parallelism: int | None,
 ) -> None:
     """Run the job in FILE until its input ends or Ctrl-C.
@@ -47,6 +49,9 @@ def run(
     If FILE calls run() on a job itself, that is it, in the mode given here if one is. Otherwise the one job
     that it makes is run.
     """
+    if driver_there:
+        hand_over(file, on, Options(mode, every, checkpoint, restarts, metrics_port, parallelism))
+        return
     policy = exponential_delay() if restarts else None
     command = Command(chosen(mode, every), checkpoint, policy, not quiet, metrics_port, on, parallelism)
     try:

@@ -13,6 +13,7 @@ from millstream.plan.modes import milliseconds
 MASTERS = re.compile(r"local(\[.*\])?|local-cluster\[.*\]|spark://.+|yarn|k8s://.+")
 SLOTS_WITHIN = "1 minute"
 CONNECT = "sc://"
+DEPLOY_MODE = "spark.submit.deployMode"
 CLASSIC = (
     'use a classic session, which this process starts itself: ms.cluster("spark://…"), spark-submit, or '
     "SparkSession.builder.master(…). Platforms that offer Spark Connect alone, such as serverless compute and shared "
@@ -65,11 +66,23 @@ def cluster(
     if master is not None:
         refuse_unknown(master)
     given = tuple((str(name), str(value)) for name, value in (conf or {}).items())
-    if "spark.master" in dict(given):
+    refuse_settings(dict(given))
+    return Cluster(master, given, environment, shared_disk, milliseconds(slots_within))
+
+
+def refuse_settings(given: Mapping[str, str]) -> None:
+    """Those that are said by themselves."""
+    if "spark.master" in given:
         raise MillstreamError(
             "MS-CLUSTER-001", "conf names a master.", at=here(), hint='say it by itself: ms.cluster("spark://…")'
         )
-    return Cluster(master, given, environment, shared_disk, milliseconds(slots_within))
+    if given.get(DEPLOY_MODE) == "cluster":
+        raise MillstreamError(
+            "MS-CLUSTER-006",
+            "conf wants the driver on the cluster, and a Python program that runs a job is its driver.",
+            at=here(),
+            hint="millstream run --deploy-mode cluster FILE hands the file over; so does spark-submit",
+        )
 
 
 def refuse_unknown(master: str) -> None:
@@ -89,6 +102,11 @@ def connect(what: str) -> MillstreamError:
     return MillstreamError(
         "MS-CLUSTER-003", f"{what} is Spark Connect's, which Millstream cannot run on.", at=here(), hint=CLASSIC
     )
+
+
+def by_number(master: str) -> bool:
+    """Whether it gives as many executors as it is asked for: YARN and Kubernetes."""
+    return master == "yarn" or master.startswith("k8s://")
 
 
 def is_local(master: str | None) -> bool:

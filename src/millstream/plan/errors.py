@@ -8,7 +8,8 @@ from pathlib import Path
 
 from millstream.errors import Location, MillstreamError
 
-PACKAGE = str(Path(__file__).resolve().parent.parent)
+PACKAGE = str(Path(__file__).parent.parent)
+"""As frames name it: not by where links lead."""
 
 
 @dataclass(frozen=True)

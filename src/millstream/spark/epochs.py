@@ -15,6 +15,7 @@ from millstream.spark import jvm
 from millstream.spark.lower.job import Lowered
 from millstream.spark.sinks import form
 from millstream.spark.target import Target
+from millstream.storage import for_hadoop
 
 FILES = "spark.sql.streaming.checkpointFileManagerClass"
 
@@ -29,7 +30,7 @@ def started(
 
 def writer(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, listed: str) -> DataStreamWriter:
     made = lowered.frame.writeStream.format(form(plan.sinks)).outputMode("update").queryName(target.job)
-    made = made.option("sinks", listed).option("checkpointLocation", target.folder.spark)
+    made = made.option("sinks", listed).option("checkpointLocation", for_hadoop(target.folder.spark))
     if isinstance(mode, RealTime):
         # pyspark's overloads do not know it yet.
         real_time: Any = made.option("flush", "each").trigger
@@ -43,7 +44,7 @@ def writer(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, listed: 
 def clocked(lowered: Lowered, listed: str, clock: str, target: Target, spark: SparkSession) -> StreamingQuery:
     """All there is, by the clock of a test."""
     start = jvm.named("millstream.testing.GivenClock").start
-    return StreamingQuery(start(lowered.frame._jdf, clock, target.job, target.folder.spark, listed))
+    return StreamingQuery(start(lowered.frame._jdf, clock, target.job, for_hadoop(target.folder.spark), listed))
 
 
 def clock_of(lowered: Lowered, mode: Mode) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 from pathlib import Path
 
@@ -37,11 +39,20 @@ def pins(wanted: JarSet) -> tuple[Pin, ...]:
 
 def installed(wanted: Jars) -> bool:
     """Whether somebody has put them, and Millstream's own, among Spark's jars: then there is nothing to bring."""
-    folder = Path(_find_spark_home()) / "jars"
+    folder = sparks_own()
+    if folder is None:
+        return False
     ours = (folder / name for name in own_names(wanted.set))
     return all(path.exists() for path in ours) and all(
         any(folder.glob(f"{pin.name}-*.jar")) for pin in pins(wanted.set)
     )
+
+
+def sparks_own() -> Path | None:
+    """The folder of Spark's jars; None in a container of YARN, which has Python's part of Spark alone."""
+    with contextlib.suppress(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+        return Path(_find_spark_home()) / "jars"
+    return None
 
 
 def files(wanted: Jars) -> tuple[Path, ...]:

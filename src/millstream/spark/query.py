@@ -19,6 +19,7 @@ from millstream.spark.lower.job import Lowered
 from millstream.spark.session import ROWS_ARE_COUNTED
 from millstream.spark.sinks import sinks_json
 from millstream.spark.target import Target
+from millstream.storage import for_hadoop
 
 
 class Query:
@@ -106,7 +107,7 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         if clock is not None:
             opened.callback(clock.close)
         committing = jvm.named("millstream.time.Committing")
-        commits = target.folder.commits
+        commits = for_hadoop(target.folder.commits)
         listen(committing(spark._jsparkSession, target.job, commits, tenure.decisions(), clock), spark, opened)
         query = started(lowered, plan, mode, target, listed, spark)
         opened.callback(query.stop)

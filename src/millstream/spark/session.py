@@ -9,9 +9,10 @@ from pyspark.sql import SparkSession
 from millstream.errors import MillstreamError
 from millstream.plan.cluster import Cluster, connect, is_local
 from millstream.plan.connectors import Jars
-from millstream.spark import files, jvm, loaded, where
+from millstream.spark import ahead, files, jvm, loaded, where
+from millstream.spark.asked import asked, short_for_good
 from millstream.spark.launch import launch, own_interrupts, quiet
-from millstream.spark.slots import Need, lacking, local, too_few, wait_for
+from millstream.spark.slots import Need, too_few, wait_for
 from millstream.spark.where import MADE, OURS, REQUIRED, use_python
 from millstream.storage import remote
 
@@ -34,9 +35,11 @@ def prepare(given: SparkSession | None, jars: tuple[Jars, ...], on: Cluster = HE
     """
     refuse_connect(given)
     remote.through(files.bridge)
+    spark = given or SparkSession.getActiveSession()
+    if spark is None:
+        ahead.check(on)
     if not jars and not elsewhere:
         return
-    spark = given or SparkSession.getActiveSession()
     if spark is None:
         launch(where.at_launch(on, jars))
     else:
@@ -60,7 +63,7 @@ def use(
     use_python(spark)
     loaded.check(spark)
     loaded.check_launched(spark, tuple(wanted for wanted in jars if need.all_at_once or wanted.set.from_start))
-    if is_ours(spark) and local(spark) and lacking(spark, need):
+    if is_ours(spark) and short_for_good(spark, need):
         raise others_run(spark, need)
     wait_for(spark, need, on.slots_within_ms / 1000 if patience is None else patience)
     own = spark.newSession()
@@ -85,7 +88,7 @@ def found(given: SparkSession | None, on: Cluster, need: Need) -> SparkSession |
         spark.stop()
         return None
     fits = where.fits(spark, on)
-    if fits and not (local(spark) and lacking(spark, need)):
+    if fits and not short_for_good(spark, need):
         return spark
     if replaceable(spark):
         spark.stop()
@@ -146,7 +149,8 @@ def made(on: Cluster, need: Need, parallelism: int, jars: tuple[Jars, ...]) -> S
     """On the master that was chosen, or that spark-submit names, or else on this machine."""
     launch(where.at_launch(on, jars))
     master = on.master or where.submitted() or f"local[{need.slots}]"
-    settings = {**where.settings(master, on, parallelism, jars), **OURS}
+    known = {**where.said(), **on.settings}
+    settings = {**asked(master, known, need, parallelism), **where.settings(master, on, parallelism, jars), **OURS}
     try:
         return build(settings)
     except Exception as error:

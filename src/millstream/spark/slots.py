@@ -11,6 +11,15 @@ from pyspark.sql import SparkSession
 from millstream.errors import MillstreamError
 from millstream.plan.cluster import is_local
 
+MORE = {
+    "yarn": "make room in the queue, or ask for smaller executors (spark.executor.memory) or less parallelism; "
+    "`yarn application -list` shows who holds what",
+    "k8s": "`kubectl get pods -l spark-role=executor` and `kubectl describe pod` show what the pods wait for: nodes "
+    "with room, an image that can be pulled, leave to make them",
+    "spark": "add workers, free those that other applications hold, or lower parallelism",
+}
+"""How a cluster comes to give more slots."""
+LONGER = 'a cluster that is slow to give them can be waited for longer: ms.cluster(slots_within="5 minutes")'
 OFTEN = 0.1
 """Seconds between two looks."""
 
@@ -65,17 +74,20 @@ def wait_for(spark: SparkSession, need: Need, seconds: float) -> None:
         time.sleep(OFTEN)
 
 
+def kind(master: str) -> str:
+    found = master.partition(":")[0]
+    return found if found in MORE else "spark"
+
+
 def too_few(spark: SparkSession, need: Need, seconds: float) -> MillstreamError:
     if local(spark):
         there, found = f"and Spark has {count(spark)}", None
         hint = f'make the session with .master("local[{need.slots}]"), or lower parallelism'
     else:
         given = executors(spark)
-        there = f"and {spark.sparkContext.master} has given {count(spark)} within {seconds:g} s"
+        within = f" within {seconds:g} s" if seconds else ""
+        there = f"and {spark.sparkContext.master} has given {count(spark)}{within}"
         found = "executors: " + (", ".join(f"{one.host} with {one.slots}" for one in given) or "none")
-        hint = (
-            "add workers, free those that other applications hold, or lower parallelism; a cluster that is slow to "
-            'give them can be waited for longer: ms.cluster(slots_within="5 minutes")'
-        )
+        hint = f"{MORE[kind(str(spark.sparkContext.master))]}; {LONGER}"
     wanted = f"real time needs {need.slots} task slots at once ({need.why})" if need.why else "a job needs a task slot"
     return MillstreamError("MS-RUN-003", f"{wanted}, {there}.", found=found, hint=hint)

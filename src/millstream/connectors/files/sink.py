@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from millstream.plan.connectors import Format, WriteMode
+from millstream.storage import for_hadoop
 
 FileFormat = Literal["json", "csv", "parquet"]
 
@@ -50,7 +51,7 @@ class FileSink:
     def writer(self) -> dict[str, str]:
         return {
             "kind": "files",
-            "path": self.path,
+            "path": for_hadoop(self.path),
             "format": self.files,
             "partition_by": json.dumps(list(self.partition_by)),
             **({"header": "true"} if self.header else {}),

@@ -11,7 +11,7 @@ from millstream.connectors.files.sink import FileFormat
 from millstream.errors import MillstreamError
 from millstream.plan.connectors import Errors, Format, OnError, Reader, SinkOptions
 from millstream.plan.errors import here
-from millstream.storage import CheckpointFolder
+from millstream.storage import CheckpointFolder, for_hadoop
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class FileSource:
 
     def reader(self) -> Reader:
         # Spark would pass over files, without a word, that are a week older than the newest one.
-        options = {"path": self.path, "maxFileAge": "36500d"}
+        options = {"path": for_hadoop(self.path), "maxFileAge": "36500d"}
         if self.max_files_per_epoch is not None:
             options["maxFilesPerTrigger"] = str(self.max_files_per_epoch)
         if self.files == "json":

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql.types import StringType, StructField, StructType
 
-OWN = str(Path(__file__).resolve().parents[2])
+OWN = str(Path(__file__).parents[2])
 LONGEST = 300
 ERROR = StructType([StructField(name, StringType()) for name in ("step", "key", "row", "error", "line")])
 

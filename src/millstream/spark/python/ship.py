@@ -6,6 +6,7 @@ import inspect
 import pickle
 import sys
 import sysconfig
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +19,8 @@ from millstream.plan.cluster import is_local
 from millstream.spark.python.modules import SentModules, packed
 
 INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
-OWN = str(Path(__file__).resolve().parents[2])
+BESIDE = str(Path(__file__).resolve().parents[3])
+"""Where Millstream lies, and in an environment that was sent along all other packages."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +65,33 @@ def modules() -> bytes:
     For the machines of a cluster, which do not have the user's folders.
     """
     context = SparkContext._active_spark_context
-    if context is None or is_local(context.master):
-        return b""
+    return b"" if context is None or is_local(context.master) else packed(users_files())
+
+
+def users_files() -> dict[str, str]:
+    """The source of each, by its path as Python would import it."""
     found: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         if "." in name or name == "__main__" or not of_the_user(module):
             continue
-        file = Path(str(module.__file__)).resolve()
-        package = hasattr(module, "__path__")
-        for one in file.parent.rglob("*.py") if package else [file]:
-            if one.suffix == ".py":
-                found[str(one.relative_to(file.parent.parent if package else file.parent))] = one.read_text()
-    return packed(found)
+        archive = getattr(module.__loader__, "archive", None)
+        found |= from_archive(archive, name) if archive else from_disk(module)
+    return found
+
+
+def from_disk(module: ModuleType) -> dict[str, str]:
+    file = Path(str(module.__file__)).resolve()
+    package = hasattr(module, "__path__")
+    files = file.parent.rglob("*.py") if package else [file]
+    root = file.parent.parent if package else file.parent
+    return {str(one.relative_to(root)): one.read_text() for one in files if one.suffix == ".py"}
+
+
+def from_archive(archive: str, module: str) -> dict[str, str]:
+    """As spark-submit brings them to a driver on a cluster."""
+    with zipfile.ZipFile(archive) as files:
+        wanted = (name for name in files.namelist() if name == f"{module}.py" or name.startswith(f"{module}/"))
+        return {name: files.read(name).decode() for name in wanted if name.endswith(".py")}
 
 
 def of_the_user(module: ModuleType) -> bool:
@@ -82,4 +99,4 @@ def of_the_user(module: ModuleType) -> bool:
     if file is None or module.__name__ not in sys.modules:
         return False
     path = str(Path(file).resolve())
-    return not path.startswith((*INSTALLED, OWN))
+    return not path.startswith((*INSTALLED, BESIDE))

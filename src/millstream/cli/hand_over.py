@@ -1,0 +1,70 @@
+"""`millstream run --deploy-mode cluster`: the job's file goes to the cluster, which runs its driver, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from millstream.api.command import Command
+from millstream.cli.jobfile import execute, the_job
+from millstream.plan.cluster import Cluster
+from millstream.runtime.run import jars_of
+from millstream.runtime.shared_disk import refuse_local_disks
+from millstream.spark import ahead
+from millstream.spark.submit import Submission, submit
+
+
+@dataclass(frozen=True)
+class Options:
+    """Those of `millstream run` that the driver is to have."""
+
+    mode: str | None
+    every: str | None
+    checkpoint: str | None
+    restarts: bool
+    metrics_port: int | None
+    parallelism: int | None
+
+    def words(self) -> Iterator[str]:
+        named = {
+            "--mode": self.mode,
+            "--every": self.every,
+            "--checkpoint": self.checkpoint,
+            "--metrics-port": self.metrics_port,
+            "--parallelism": self.parallelism,
+        }
+        for name, value in named.items():
+            if value is not None:
+                yield from (name, str(value))
+        yield from ["--restarts"] * self.restarts
+
+
+def hand_over(file: Path, on: Cluster, options: Options) -> None:
+    """What is wrong with the job, or missing for it, is said here, before the cluster hears of it."""
+    looked = Command(checkpoint=options.checkpoint, on=on, parallelism=options.parallelism, explain=True)
+    execute(file, looked)
+    job = looked.reached or the_job(file, looked)
+    plan, on = job.plan(), replace(on, shared_disk=on.shared_disk or job.shared_disk)
+    refuse_local_disks(job.name, plan, job.checkpoint, on, on.master)
+    ahead.check(on, driver_too=True)
+    shared = ("--shared-disk",) if on.shared_disk else ()
+    said = ("--master", str(on.master), "--quiet", *shared, *options.words())
+    # What the job names by a relative path is the same there as here.
+    folder = str(Path.cwd()) if on.shared_disk else ""
+    click.echo(f"{job.name}: starting on {on.master}", err=True)
+    try:
+        submit(
+            Submission(job.name, file, on, jars_of(plan, job.checkpoint), folder, said),
+            lambda name: told(job.name, name),
+        )
+    except KeyboardInterrupt:
+        click.echo(f"{job.name}: goes on running on {on.master}", err=True)
+        return
+    click.echo(f"{job.name}: finished", err=True)
+
+
+def told(job: str, name: str) -> None:
+    click.echo(f"{job}: handed over, as {name}; Ctrl-C leaves it running", err=True)

@@ -1,0 +1,55 @@
+"""How many executors are asked for: YARN and Kubernetes give that number, a standalone cluster all that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from millstream.errors import MillstreamError
+from millstream.plan.cluster import by_number
+from millstream.plan.errors import here
+from millstream.spark.slots import Need, lacking, local
+
+INSTANCES, CORES, CPUS = "spark.executor.instances", "spark.executor.cores", "spark.task.cpus"
+DYNAMIC, LEAST = "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.minExecutors"
+SPARKS_OWN = 2
+"""Where nobody says how many."""
+
+
+def asked(master: str, known: Mapping[str, str], need: Need, parallelism: int) -> dict[str, str]:
+    """As many as have a slot for each task that runs at once, unless somebody says how many. `known`: by settings."""
+    if not by_number(master):
+        return {}
+    wanted = -(-(need.slots if need.all_at_once else parallelism) // slots_each(known))
+    if known.get(DYNAMIC) == "true":
+        # Spark would ask for more when tasks wait; in real time they wait until there are enough.
+        return {LEAST: str(max(wanted, int(known.get(LEAST, "0"))))}
+    if INSTANCES not in known:
+        return {INSTANCES: str(wanted)}
+    if need.all_at_once and int(known[INSTANCES]) < wanted:
+        raise MillstreamError(
+            "MS-CLUSTER-014",
+            f"real time needs {need.slots} task slots at once ({need.why}), and the settings ask for fewer.",
+            at=here(),
+            found=f"{INSTANCES} {known[INSTANCES]}, each with {slots_each(known)}",
+            hint=f"leave {INSTANCES} out, or ask for {wanted}; or lower parallelism",
+        )
+    return {}
+
+
+def slots_each(known: Mapping[str, str]) -> int:
+    """Of one executor."""
+    return max(1, int(known.get(CORES, "1")) // int(known.get(CPUS, "1")))
+
+
+def short_for_good(spark: SparkSession, need: Need) -> bool:
+    """Whether a session has fewer slots than a run needs, and would never get more."""
+    if not lacking(spark, need):
+        return False
+    if local(spark):
+        return True
+    known = dict(spark.sparkContext.getConf().getAll())
+    if not by_number(str(spark.sparkContext.master)) or known.get(DYNAMIC) == "true":
+        return False
+    return need.all_at_once and int(known.get(INSTANCES, SPARKS_OWN)) * slots_each(known) < need.slots
