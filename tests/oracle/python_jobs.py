@@ -51,6 +51,29 @@ def functions(job: ms.Job, topics: Topics) -> None:
     )
 
 
+@job(facts=150, real_time=False)
+def one_after_the_other(job: ms.Job, topics: Topics) -> None:
+    """Functions of every kind in one chain, which nothing else reads; the last one's failures are a result, too."""
+    kept = facts(job, topics).filter(lambda row: row.c is None or row.c < 5).filter(even, batches=True)
+    moved = kept.map(doubled, "c INT, twice BIGINT, at TIMESTAMP, xs ARRAY<INT>").map(
+        same, "c INT, twice BIGINT, at TIMESTAMP, xs ARRAY<INT>", batches=True
+    )
+    moved.flat_map(shares, "c INT, i INT, share DOUBLE", on_error=topics.sink("bad")).to(topics.sink("shares"))
+
+
+def even(batch: pa.RecordBatch) -> pa.Array:
+    return pc.not_equal(pc.fill_null(batch["v"], 1), 2)
+
+
+def same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.select(["xs", "at", "twice", "c"])
+
+
+def shares(row: Any) -> Iterator[dict[str, Any]]:
+    for i, x in enumerate(row.xs or []):
+        yield {"c": row.c, "i": i, "share": row.twice / x if row.twice is not None else None}
+
+
 def inverse_is_small(row: Any) -> bool:
     return bool(1 / row.v < 0.1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -29,9 +30,11 @@ from pyspark.sql.types import (
 )
 
 from millstream.spark.python.canon import canon
+from millstream.spark.python.compiled import map_loop
+from millstream.spark.python.failures import WrongValue
 from millstream.spark.python.fits import fits
 from millstream.spark.python.rows import decoder, encode, row_class
-from millstream.spark.python.shapes import arrow
+from millstream.spark.python.shapes import RowShape, arrow
 
 POINT = StructType([StructField("x", IntegerType()), StructField("names", ArrayType(StringType()))])
 NOON = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -99,6 +102,30 @@ WRONG: list[tuple[DataType, Any]] = [
 @pytest.mark.parametrize(("type_", "value"), WRONG, ids=[f"{type_.simpleString()} {value}" for type_, value in WRONG])
 def test_what_does_not_fit_is_refused(type_: DataType, value: Any) -> None:
     assert not fits(type_)(value)
+
+
+@pytest.mark.parametrize("type_", [type_ for type_, _ in CASES], ids=[type_.simpleString() for type_, _ in CASES])
+def test_code_made_for_a_shape_says_the_same_as_the_long_way(type_: DataType) -> None:
+    shape = RowShape(StructType([StructField("a", type_), StructField("b", StringType())]))
+    each = map_loop(shape.schema, shape.looked_at)
+
+    def in_loop(given: Any) -> Any:
+        found: list[Any] = []
+        each(lambda row: given, [1], found.append)
+        return found[0]
+
+    values = [value for _, found in CASES for value in found] + [value for _, value in WRONG]
+    for value in values:
+        for given in ((value, "b"), {"b": None, "a": value}, [value, "b"], (value,), {"a": value}, value):
+            outcomes = {repr(outcome(way, given)) for way in (shape.looked_at, shape.row, in_loop)}
+            assert len(outcomes) == 1, given
+
+
+def outcome(way: Callable[[Any], Any], given: Any) -> Any:
+    try:
+        return way(given)
+    except WrongValue as error:
+        return str(error)
 
 
 def test_values_are_brought_into_one_form() -> None:

@@ -1,41 +1,72 @@
-"""A user's Python function as a function of Spark SQL that takes and gives lists of rows, in Arrow batches.
+"""A user's Python function, called in Arrow batches.
 
-A list, so that it can stand wherever a router computes with many rows at once.
+Where rows are a frame's, Spark hands them over as they are. Where a router computes with many rows at once, the
+function is one of Spark SQL that takes and gives lists of rows, so that it can stand anywhere.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
+from pyspark.sql.udf import UserDefinedFunction
+from pyspark.util import PythonEvalType
 
 from millstream.plan.expressions import field
 from millstream.plan.python import Call
-from millstream.spark.lower.types import schema_of
+from millstream.spark.lower.types import named_struct, schema_of
 from millstream.spark.meters import counter
 from millstream.spark.python.caller import Caller
 from millstream.spark.python.failures import ERROR
 from millstream.spark.python.ship import ship
 
 
-def registered(node: Call, spark: SparkSession) -> str:
-    """The name under which the session knows the function."""
-    name = f"millstream_{node.digest}"
+def called(node: Call, frame: DataFrame, riding: list[str]) -> DataFrame:
+    """The rows that a function gave, in `_called`, beside the columns that ride along; of a filter, those it kept."""
+    names = [*riding, *map(field, node.input.carries)]
+    given = frame.selectExpr(*(f"{name} AS `c{i}`" for i, name in enumerate(names)))
+    kept = names if node.kind == "filter" else riding
+    results = schema_of(node.schema, node.name, node.at)
+    types = [part.dataType for part in [*given.schema.fields[: len(kept)], *results]]
+    types += [ERROR] if node.on_error == "dead_letter" else []
+    schema = StructType([StructField(f"c{i}", type_) for i, type_ in enumerate(types)])
+    fields = [(part.name, f"`c{i}`") for i, part in enumerate(results, len(kept))]
+    row = [("row", named_struct(fields))] if fields else []
+    error = f"`c{len(types) - 1}`" if node.on_error == "dead_letter" else f"CAST(NULL AS {ERROR.simpleString()})"
+    beside = [f"`c{i}` AS {name}" for i, name in enumerate(kept)]
+    made = in_arrow(given, caller_of(node, frame.sparkSession), schema)
+    return made.selectExpr(*beside, f"{named_struct([*row, ('error', error)])} AS `_called`")
+
+
+def in_arrow(rows: DataFrame, caller: Caller, schema: StructType) -> DataFrame:
+    """As `mapInArrow` does it, which would refuse to without pandas, though it has no use for it."""
+    kind = PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+    function = UserDefinedFunction(lambda batches: caller.of_batches(batches), schema, evalType=kind)
+    column = function(*(rows[name] for name in rows.columns))
+    return DataFrame(rows._jdf.mapInArrow(column._jc, False, None), rows.sparkSession)
+
+
+def caller_of(node: Call, spark: SparkSession) -> Caller:
     schema = schema_of(node.schema, node.name, node.at)
-    skipped = counter(spark, node.name)
     shipped = ship(node.code.object, node.name, node.at)
     names = tuple(column.name for column in node.input.columns)
-    caller = Caller(node.name, node.kind, shipped, names, schema.json(), node.batches, node.on_error, skipped)
-    parts = [StructField("i", IntegerType())]
-    parts += [StructField("row", schema)] if node.kind != "filter" else []
-    returned = ArrayType(StructType([*parts, StructField("error", ERROR)]))
+    skipped = counter(spark, node.name)
+    return Caller(node.name, node.kind, shipped, names, schema.json(), node.batches, node.on_error, skipped)
+
+
+def registered(node: Call, spark: SparkSession) -> str:
+    """The name under which the session knows the function of lists."""
+    name = f"millstream_{node.digest}"
+    caller = caller_of(node, spark)
+    parts = [StructField("i", IntegerType()), StructField("error", ERROR)]
+    parts += [StructField("row", schema_of(node.schema, node.name, node.at))] if node.kind != "filter" else []
     # Not deterministic as far as Spark knows: it must not be called once more for each place that reads its result.
-    function = arrow_udf(lambda column: caller(column), returned).asNondeterministic()
+    function = arrow_udf(lambda column: caller.of_lists(column), ArrayType(StructType(parts))).asNondeterministic()
     spark.udf.register(name, function)
     return name
 
 
-def argument(node: Call, row: str | None) -> str:
-    """A row of the input, as the function wants it."""
-    fields = (f"'f{i}', {f'`{row}`.' if row else ''}{field(name)}" for i, name in enumerate(node.input.carries))
+def argument(node: Call, row: str) -> str:
+    """A row of the input, as the function of lists wants it."""
+    fields = (f"'f{i}', `{row}`.{field(name)}" for i, name in enumerate(node.input.carries))
     return f"named_struct({', '.join(fields)})"

@@ -24,7 +24,7 @@ from millstream.plan.nodes import (
 )
 from millstream.plan.python import Call
 from millstream.spark.lower import source as sources
-from millstream.spark.lower.call import argument, registered
+from millstream.spark.lower.call import called
 from millstream.spark.lower.lookup import looked_up
 
 OP = "CASE WHEN `_w` > 0 THEN 'insert' ELSE 'delete' END"
@@ -79,9 +79,7 @@ def changes(node: Changes, frame: DataFrame) -> DataFrame:
 
 @step.register
 def call(node: Call, frame: DataFrame) -> DataFrame:
-    calls = f"{registered(node, frame.sparkSession)}(array({argument(node, None)})) AS `_calls`"
-    kept = [*hidden(frame), *(field(name) for name in node.input.carries)]
-    return frame.selectExpr(*kept, calls).selectExpr(*kept, "explode(`_calls`) AS `_called`")
+    return called(node, frame, [name for name in hidden(frame) if name != "`_bad`"])
 
 
 @step.register

@@ -71,7 +71,7 @@ def rows_of(frame: DataFrame, lane: Lane) -> DataFrame:
 def route(frame: DataFrame, lanes: Sequence[Lane]) -> DataFrame:
     """The rows that go on, of all lanes, in the target's columns."""
     if len(lanes) > 1:
-        return FanOut(frame).route(lanes)
+        return FanOut(*before_parting(frame, lanes)).route()
     (lane,) = lanes
     rows = rows_of(frame, lane)
     if lane.condition:
@@ -79,22 +79,39 @@ def route(frame: DataFrame, lanes: Sequence[Lane]) -> DataFrame:
     return rows.selectExpr(*(f"{cell.typed(cell.sql)} AS {field(cell.name)}" for cell in lane.cells))
 
 
+def before_parting(frame: DataFrame, lanes: Sequence[Lane]) -> tuple[DataFrame, list[Lane]]:
+    """Users' functions that all lanes have in common are called on the frame, where rows need not go in lists."""
+    first, together = lanes[0], 0
+    if all((lane.tag, lane.unpacked) == (first.tag, first.unpacked) for lane in lanes):
+        for nodes in zip(*(lane.steps for lane in lanes), strict=False):
+            if any(node != nodes[0] for node in nodes):
+                break
+            together += 1
+    while together and not isinstance(first.steps[together - 1], Call):
+        together -= 1
+    if not together:
+        return frame, list(lanes)
+    rows = rows_of(frame, replace(first, steps=first.steps[:together]))
+    return rows, [replace(lane, tag=None, unpacked=None, steps=lane.steps[together:]) for lane in lanes]
+
+
 class FanOut:
     """Several lanes from one frame, with each step of each lane computed once."""
 
-    def __init__(self, frame: DataFrame) -> None:
+    def __init__(self, frame: DataFrame, lanes: Sequence[Lane]) -> None:
         self.frame = self.read = frame
+        self.lanes = lanes
         self.whole = list(frame.columns)
         self.made: dict[Path, Made] = {}
 
-    def route(self, lanes: Sequence[Lane]) -> DataFrame:
-        wanted = [first_condition(lane) for lane in lanes]
+    def route(self) -> DataFrame:
+        wanted = [first_condition(lane) for lane in self.lanes]
         if all(wanted):
             # Rows that no lane wants are dropped before anything is made of them.
             self.frame = self.frame.where(" OR ".join(f"({condition})" for condition in dict.fromkeys(wanted)))
         ones: list[str] = []
         manies: list[str] = []
-        for lane in lanes:
+        for lane in self.lanes:
             name, many = self.walk(lane)
             (manies if many else ones).append(self.last(lane, name, many))
         parts = [f"array({', '.join(ones)})"] if ones else []

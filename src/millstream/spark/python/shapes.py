@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StructType
 
+from millstream.spark.python.compiled import row_check
 from millstream.spark.python.failures import WrongValue, short
 from millstream.spark.python.fits import fits
 from millstream.spark.python.rows import encode
@@ -20,15 +22,18 @@ class RowShape:
     """The columns that a row must have."""
 
     def __init__(self, schema: StructType) -> None:
+        self.schema = schema
         self.names = tuple(schema.names)
         self.types = [part.dataType for part in schema.fields]
         self.checks = [fits(type_) for type_ in self.types]
         self.width = len(self.names)
         self.known = frozenset(self.names)
         self.arrow = arrow(schema)
-
-    def row(self, given: Any) -> tuple[Any, ...]:
+        self.row = row_check(schema, self.looked_at)
         """A dict or tuple as a tuple in the columns' order; refused if it does not fit."""
+
+    def looked_at(self, given: Any) -> tuple[Any, ...]:
+        """The same for a row that is not right at first sight."""
         if type(given) is dict:
             if given.keys() != self.known:
                 raise WrongValue(SHAPE, self.wrong_columns(given))
@@ -56,8 +61,13 @@ class RowShape:
                 return f"gave {short(value)} for column {name}, which is a {type_.simpleString().upper()}"
         return "gave a row that does not fit"
 
-    def column(self, rows: list[tuple[Any, ...] | None]) -> pa.Array:
+    def column(self, rows: Sequence[tuple[Any, ...] | None]) -> pa.Array:
         return encode(rows, self.arrow)
+
+    def columns(self, rows: Sequence[tuple[Any, ...]]) -> list[pa.Array]:
+        """Rows that were checked, column by column."""
+        parts: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * self.width
+        return [encode(part, field.type) for part, field in zip(parts, self.arrow, strict=True)]
 
 
 def arrow(type_: DataType) -> pa.DataType:

@@ -1,0 +1,110 @@
+"""Code that is made for a shape: what is right as it is passes one expression; all else goes the long way.
+
+A check that walks over the fields of each row, calling a function for each, costs more than most users' code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DoubleType,
+    FloatType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from millstream.spark.python.fits import BITS, fits
+
+Checked = Callable[[Any], Any]
+Tests = dict[type[DataType], str]
+PLAIN: Tests = {
+    BooleanType: "({0} is True or {0} is False)",
+    DoubleType: "type({0}) is float",
+    StringType: "type({0}) is str",
+    BinaryType: "type({0}) is bytes",
+    DateType: "type({0}) is date",
+    TimestampNTZType: "type({0}) is datetime and {0}.tzinfo is None",
+    TimestampType: "type({0}) is datetime and {0}.tzinfo is UTC",
+}
+"""Whether a value fits, and is in the form in which it would come back from state."""
+OUT: Tests = {**PLAIN, FloatType: "type({0}) is float", TimestampType: "type({0}) is datetime"}
+"""The same for values that only go out."""
+NAMES = {"date": date, "datetime": datetime, "UTC": UTC, "new": tuple.__new__}
+
+
+def test(type_: DataType, value: str, tests: Tests) -> str | None:
+    """An expression that is true only of what is right as it is; None: it must be looked into."""
+    bits = BITS.get(type(type_))
+    if bits is not None:
+        return f"type({value}) is int and {-(1 << bits - 1)} <= {value} <= {(1 << bits - 1) - 1}"
+    found = tests.get(type(type_))
+    return None if found is None else found.format(value)
+
+
+def fields(schema: StructType) -> str:
+    """Whether all fields of a row that goes out, which stand in `v0` …, are NULL or right."""
+    tests = []
+    for i, part in enumerate(schema.fields):
+        found = test(part.dataType, f"v{i}", OUT)
+        tests.append(f"(v{i} is None or {f'checks[{i}](v{i})' if found is None else found})")
+    return " and ".join(tests)
+
+
+def unpacked(schema: StructType, otherwise: str) -> list[str]:
+    """The fields of `given`, a tuple or a dict, as `v0` …; `given` is a tuple then."""
+    width = len(schema.fields)
+    names = "".join(f"v{i}, " for i in range(width))
+    by_name = "".join(f"given[{name!r}], " for name in schema.names)
+    return [
+        f"if type(given) is tuple and len(given) == {width}:",
+        f"    {names}= given",
+        f"elif type(given) is dict and len(given) == {width} and given.keys() == known:",
+        f"    {names}= given = ({by_name})",
+        "else:",
+        f"    {otherwise}",
+    ]
+
+
+def row_check(schema: StructType, slow: Checked) -> Checked:
+    """A row of a user's as a tuple of the columns' values."""
+    lines = [
+        "def checked(given):",
+        *indented(unpacked(schema, "return slow(given)"), 1),
+        f"    return given if {fields(schema)} else slow(given)",
+    ]
+    found: Checked = made(lines, "checked", schema, slow)
+    return found
+
+
+def map_loop(schema: StructType, slow: Checked) -> Callable[[Callable[..., Any], Any, Callable[[Any], None]], None]:
+    """Calls a function for each row, and appends what it gave, as tuples; up to the row on which it fails."""
+    lines = [
+        "def each(function, rows, append):",
+        "    for row in rows:",
+        "        given = function(row)",
+        *indented(unpacked(schema, "append(slow(given)); continue"), 2),
+        f"        append(given if {fields(schema)} else slow(given))",
+    ]
+    found: Callable[..., None] = made(lines, "each", schema, slow)
+    return found
+
+
+def made(lines: Sequence[str], name: str, schema: StructType, slow: Checked) -> Any:
+    """The function of that name, which these lines define."""
+    checks = [fits(part.dataType) for part in schema.fields]
+    space: dict[str, Any] = {**NAMES, "checks": checks, "known": set(schema.names), "slow": slow}
+    exec(compile("\n".join(lines), f"{__file__} {name}", "exec"), space)
+    return space[name]
+
+
+def indented(lines: Sequence[str], by: int) -> list[str]:
+    return ["    " * by + line for line in lines]
