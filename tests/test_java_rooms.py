@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stage": {*OPERATOR, "aggregate", "join", "process", "python", "rank", "table", "window"},
     "time": {"stage"},
     "avro": set(),
+    "barrier": set(),
     "checkpoint": set(),
     "decode": {"avro", "metrics", "protobuf", "row"},
     "faults": {"checkpoint"},
