@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import millstream.barrier.PublishesInTime;
 import millstream.metrics.Meters;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
@@ -15,26 +16,34 @@ import org.apache.spark.sql.types.StructType;
  * The driver's side of an epoch, for all sinks. What Spark calls commit is only the first phase: Spark has yet to
  * commit the epoch itself. {@link Publisher} does the second.
  */
-final class SinksWrite implements StreamingWrite {
+final class SinksWrite implements StreamingWrite, PublishesInTime {
   private final String sinks;
   private final StructType schema;
   private final boolean each;
+  /** Whether one batch goes on and on, and has many epochs. */
+  private final boolean barriers;
+
   private final Meters meters;
 
-  SinksWrite(String sinks, StructType schema, boolean each, Meters meters) {
+  SinksWrite(String sinks, StructType schema, boolean each, boolean barriers, Meters meters) {
     this.sinks = sinks;
     this.schema = schema;
     this.each = each;
+    this.barriers = barriers;
     this.meters = meters;
   }
 
   @Override
   public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
     Publisher.checkHealthy(sinks);
-    List<SinkSpec> specs = SinkSpec.parse(sinks);
-    boolean wait = specs.stream().anyMatch(spec -> SinkKind.of(spec).publishesBeforeNext());
-    long published = wait ? Publisher.publishNow(sinks) : -1;
-    return SinksWriter.factory(specs, schema, each, published, meters);
+    return SinksWriter.factory(SinkSpec.parse(sinks), schema, each, publishedBeforeNext(), meters);
+  }
+
+  @Override
+  public long publishedBeforeNext() {
+    boolean wait = SinkSpec.parse(sinks).stream()
+        .anyMatch(spec -> SinkKind.of(spec).publishesBeforeNext());
+    return wait ? Publisher.publishNow(sinks) : -1;
   }
 
   /** The driver takes one message per task, whichever attempt sent it: no need to ask who may commit. */
@@ -83,7 +92,14 @@ final class SinksWrite implements StreamingWrite {
   @Override
   public void abort(long epoch, WriterCommitMessage[] messages) {
     requireOwn();
-    discard(SinkSpec.parse(sinks), epoch);
+    if (!barriers) {
+      discard(SinkSpec.parse(sinks), epoch);
+      return;
+    }
+    // What is committed is published first. Behind it there may be an epoch that was sealed, and one that was begun.
+    long last = Publisher.publishNow(sinks);
+    discard(SinkSpec.parse(sinks), last + 1);
+    discard(SinkSpec.parse(sinks), last + 2);
   }
 
   static void discard(List<SinkSpec> specs, long epoch) {
