@@ -103,8 +103,8 @@ final class SinksWriter implements DataWriter<InternalRow>, SealsEpochs {
     Rows sealed = new Rows(task.epoch(), writers, rows);
     writers = new WeightedWriter[specs.size()];
     rows = 0;
-    task = new SinkKind.TaskId(
-        barrier.epoch() + 1, task.task(), task.attempt(), task.each(), barrier.published(), true);
+    task =
+        new SinkKind.TaskId(barrier.epoch() + 1, task.task(), task.attempt(), task.each(), barrier.published(), true);
     return sealed;
   }
 

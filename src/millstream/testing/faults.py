@@ -24,6 +24,9 @@ POINTS = (
 )
 """In the order in which an epoch meets them."""
 
+BARRIER_POINTS = ("barrier.trigger", "barrier.aligned", "barrier.saved", "barrier.acked")
+"""Those of a barrier that flows with the rows, in real time, before its epoch is prepared."""
+
 TIME_POINTS = ("watermarks.before", "watermarks.after")
 """Those of a job with several sources that have a time, just before its epoch is committed."""
 
@@ -42,7 +45,7 @@ class Fault:
     epoch: int | None = None
 
     def __post_init__(self) -> None:
-        points = (*POINTS, *TIME_POINTS, *REPAIR_POINTS, *CARRY_POINTS)
+        points = (*POINTS, *BARRIER_POINTS, *TIME_POINTS, *REPAIR_POINTS, *CARRY_POINTS)
         if self.point not in points:
             raise ValueError(f"no fault point {self.point!r}; there are: {', '.join(points)}")
 
