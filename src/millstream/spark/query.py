@@ -68,6 +68,10 @@ class Query:
         for listener in self._listeners:
             listener.check()
 
+    def outgrown(self) -> bool:
+        """Whether a source has got partitions that no task reads: it must be started again."""
+        return self._coordinator is not None and bool(self._coordinator.outgrown())
+
     def said_by_tasks(self) -> list[str]:
         """What its tasks said when they failed."""
         return tasks.failures(self._spark, str(self.query.runId))
