@@ -1,7 +1,7 @@
 """Kubernetes' API as a server in memory, and a kubelet that starts pods as processes of this machine.
 
-Pods' specs are real, and so are their loss and replacement. There are no images: the one of a name that is known here is
-the installed Spark. There is no network but loopback, and no volumes but empty folders and config maps.
+Pods' specs are real, and so are their loss and replacement. There are no images: the one of a name that is known here
+is the installed Spark. There is no network but loopback, and no volumes but empty folders and config maps.
 
 `python -m servers.kubernetes` starts one and prints its master.
 """

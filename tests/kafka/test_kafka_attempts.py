@@ -33,7 +33,7 @@ class Driver:
 
     def attempt(self, epoch: int, attempt: int, *values: str) -> Any:
         """A task's attempt that has prepared its rows."""
-        task = getattr(self._jvm.millstream.sink, "SinkKind$TaskId")(epoch, 0, 0, attempt, False, epoch - 1)
+        task = getattr(self._jvm.millstream.sink, "SinkKind$TaskId")(epoch, 0, 0, attempt, False, epoch - 1, False)
         writer = self._kind.writer(self._spec, task)
         for value in values:
             writer.write(None, json.dumps(value).encode())

@@ -42,7 +42,7 @@ public class DiskCheckpoints extends FileSystemBasedCheckpointFileManager {
   @Override
   public CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
     try {
-      return new Pending(disk.whole(address(path), !overwrite));
+      return Later.of(path, new Pending(disk.whole(address(path), !overwrite)));
     } catch (IOException error) {
       throw sneaky(error);
     }

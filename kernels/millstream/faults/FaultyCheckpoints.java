@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import millstream.checkpoint.DiskCheckpoints;
+import millstream.checkpoint.Later;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
@@ -18,7 +19,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
  * {@code .before} and {@code .after} the moment at which a file appears, and {@code .during} its writing.
  */
 public final class FaultyCheckpoints implements CheckpointFileManager {
-  private static final Pattern LOG = Pattern.compile(".*/(offsets|watermarks|commits)/(\\d+)");
+  private static final Pattern LOG = Pattern.compile(".*/(offsets|commits)/(\\d+)");
   private static final Pattern STATE =
       Pattern.compile(".*/(state)/.*?(\\d+)(?:_[^/]*)?\\.(?:changelog|zip|delta|snapshot)");
   private static final Pattern ONCE = Pattern.compile(".*/(?:(metadata)|state/.*/(?:_metadata|_stateSchema)/.*)");
@@ -31,7 +32,10 @@ public final class FaultyCheckpoints implements CheckpointFileManager {
 
   @Override
   public CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
-    CancellableFSDataOutputStream file = files.createAtomic(path, overwrite);
+    return Later.of(path, faulty(path, Later.now(files.createAtomic(path, overwrite))));
+  }
+
+  private static CancellableFSDataOutputStream faulty(Path path, CancellableFSDataOutputStream file) {
     String name = path.toUri().getPath();
     for (Pattern pattern : new Pattern[] {LOG, STATE}) {
       Matcher matcher = pattern.matcher(name);

@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.metrics.reading import SourceTime
-from millstream.plan.modes import Mode
+from millstream.plan.modes import Mode, RealTime
 from millstream.planner.stages import JobPlan
 from millstream.spark import jvm, tasks
+from millstream.spark.barriers import coordinator, pauses
 from millstream.spark.epochs import clock_of, configure, started
 from millstream.spark.listeners import listen, listen_for_sources
 from millstream.spark.lower.job import Lowered
@@ -32,6 +33,8 @@ class Query:
         publisher: Any,
         clock: Any,
         listeners: list[Any],
+        coordinator: Any,
+        pauses: str | None,
         spark: SparkSession,
         opened: ExitStack,
     ) -> None:
@@ -44,10 +47,16 @@ class Query:
         self._spark = spark
         self._opened = opened
         self._listeners = listeners
+        self._coordinator = coordinator
+        self.pauses = pauses
+        """Why it ends all tasks between two epochs, in real time; None: it does not."""
         self.counts_rows = spark.conf.get(ROWS_ARE_COUNTED) == "true"
         """Of state. If Spark does not, it says 0 or -1."""
 
     def stop(self) -> None:
+        """No barrier is on its way when tasks are stopped."""
+        if self._coordinator is not None:
+            self._coordinator.close()
         self.query.stop()
 
     def ended(self, seconds: float) -> bool:
@@ -59,12 +68,18 @@ class Query:
     def check(self) -> None:
         """Raises what went wrong beside the query."""
         self._publisher.check()
+        if self._coordinator is not None:
+            self._coordinator.check()
         for listener in self._listeners:
             listener.check()
 
     def require_own(self) -> None:
         """Raises an error if another run of the job has taken over."""
         self._tenure.decisions().requireOwn()
+
+    def outgrown(self) -> bool:
+        """Whether a source has got partitions that no task reads: it must be started again."""
+        return self._coordinator is not None and bool(self._coordinator.outgrown())
 
     def said_by_tasks(self) -> list[str]:
         """What its tasks said when they failed."""
@@ -109,7 +124,13 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         committing = jvm.named("millstream.time.Committing")
         commits = for_hadoop(target.folder.commits)
         listen(committing(spark._jsparkSession, target.job, commits, tenure.decisions(), clock), spark, opened)
-        query = started(lowered, plan, mode, target, listed, spark)
+        why = pauses(mode, target, spark)
+        sent = coordinator(mode, target, spark) if isinstance(mode, RealTime) and why is None else None
+        if sent is not None:
+            opened.callback(sent.close)
+        query = started(lowered, plan, mode, target, listed, spark, barriers=sent is not None)
         opened.callback(query.stop)
+        if sent is not None:
+            opened.callback(sent.close)
         listeners = listen_for_sources(plan, target.job, query, spark, opened)
-        return Query(query, tenure, publisher, clock, listeners, spark, opened.pop_all())
+        return Query(query, tenure, publisher, clock, listeners, sent, why, spark, opened.pop_all())
