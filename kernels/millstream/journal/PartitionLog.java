@@ -6,7 +6,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /** The segments of one partition, in the order of their bases. */
 public final class PartitionLog {
@@ -20,6 +22,7 @@ public final class PartitionLog {
   private List<SegmentName> segments = List.of();
   private SegmentName lastByProducer;
   private boolean repaired;
+  private boolean cleaned;
   private final Map<SegmentName, Long> counted = new HashMap<>();
   private long listedAt;
   private long stamp = -1;
@@ -207,9 +210,11 @@ public final class PartitionLog {
     }
     String path = folder + "/" + SegmentName.published(base, open.token());
     disk.rename(from, path);
-    try (SegmentReader reader = new SegmentReader(disk, path, bytes)) {
+    if (bytes >= 0) {
       // Spares counting: its records were counted when they were written.
-      Positions.remember(path, reader.created(), base + records, bytes);
+      try (SegmentReader reader = new SegmentReader(disk, path, bytes)) {
+        Positions.remember(path, reader.created(), base + records, bytes);
+      }
     }
     return true;
   }
@@ -219,27 +224,36 @@ public final class PartitionLog {
     disk.syncFolder(folder);
   }
 
-  /** Deletes what a writer's attempts left of epochs up to this one, which is published: as far as it is in the way. */
+  /**
+   * Deletes what attempts that do not count left of a writer's epochs up to this one, which is published.
+   *
+   * <p>Where there are no locks, nothing else is ever deleted: a run that was thought dead might delete what the next
+   * one has just written. In an object store only a run's first epoch is looked at, which may have been begun before.
+   */
   public void cleanUpTo(String writer, long epoch) throws IOException {
-    deleteOpen(file -> file.writer().equals(writer) && file.epoch() <= epoch);
+    if (disk.renames()) {
+      deleteOpen(file -> file.writer().equals(writer) && file.epoch() <= epoch);
+    } else if (!cleaned) {
+      deleteUnnamed(SegmentName.epochs(writer, epoch));
+      cleaned = true;
+    }
   }
 
-  /** Before a run: deletes what is left of a writer's epochs, up to the last committed one and after it. */
-  public void clean(String writer, long committed) throws IOException {
-    deleteOpen(file -> file.writer().equals(writer));
-    deleteEpoch(writer, committed + 1);
+  /** Before a run, under its lock: deletes what is left of a writer's epochs that are not published. */
+  public void clean(String writer) throws IOException {
+    if (disk.isLocal()) {
+      deleteOpen(file -> file.writer().equals(writer));
+    }
   }
 
   /** Deletes what there is of an epoch that failed. */
   public void discard(String writer, long epoch) throws IOException {
-    deleteOpen(file -> file.writer().equals(writer) && file.epoch() == epoch);
-    deleteEpoch(writer, epoch);
+    if (disk.isLocal()) {
+      deleteOpen(file -> file.writer().equals(writer) && file.epoch() == epoch);
+    }
   }
 
   private void deleteOpen(Predicate<SegmentName.Open> which) throws IOException {
-    if (!disk.renames()) {
-      return;
-    }
     for (String name : disk.list(folder + "/open")) {
       SegmentName.Open file = SegmentName.Open.of(name);
       if (file != null && which.test(file)) {
@@ -248,9 +262,13 @@ public final class PartitionLog {
     }
   }
 
-  private void deleteEpoch(String writer, long epoch) throws IOException {
-    if (!disk.renames()) {
-      disk.deleteAll(folder + "/" + SegmentName.epochs(writer, epoch));
+  private void deleteUnnamed(String epoch) throws IOException {
+    refresh();
+    Set<String> named = segments.stream().map(SegmentName::path).collect(Collectors.toSet());
+    for (String name : disk.list(folder + "/" + epoch)) {
+      if (!named.contains(epoch + "/" + name)) {
+        disk.delete(folder + "/" + epoch + "/" + name);
+      }
     }
   }
 

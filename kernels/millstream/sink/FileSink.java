@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import millstream.journal.Uploads;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkEnv;
@@ -57,7 +58,8 @@ final class FileSink implements SinkKind {
       this.spec = spec;
       this.folder = FileFolder.of(spec);
       this.epoch = task.epoch();
-      this.name = task.task() + "-" + task.attempt();
+      long attempt = folder.renames() ? task.attempt() : ThreadLocalRandom.current().nextLong(1L << 48);
+      this.name = task.task() + "-" + attempt;
       this.own = folder.renames()
           ? folder.task(epoch, name)
           : new Path(Utils.createTempDir(Utils.getLocalDir(SparkEnv.get().conf()), "millstream")
@@ -150,7 +152,7 @@ final class FileSink implements SinkKind {
       return new Uploaded(made);
     }
 
-    /** Uploads that a task has made, and that nobody lists, are thrown away with the epoch. */
+    /** Uploads that nobody lists are thrown away when the epoch is published. */
     @Override
     public void abort() throws IOException {
       end();

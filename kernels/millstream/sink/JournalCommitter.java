@@ -124,7 +124,7 @@ final class JournalCommitter implements Committer {
       disk.delete(list(epoch));
     }
     for (PartitionLog log : logs) {
-      log.clean(spec.writer(), lastCommitted);
+      log.clean(spec.writer());
     }
   }
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.zip.CRC32;
 import millstream.journal.Disk;
 import millstream.journal.SegmentName;
@@ -51,10 +52,15 @@ final class JournalSink implements SinkKind {
     Writer(Topic topic, String writer, TaskId task) {
       this.topic = topic;
       this.task = task;
-      this.file = SegmentName.Open.of(writer, task.epoch(), task.task(), task.attempt());
+      this.file = SegmentName.Open.of(writer, task.epoch(), task.task(), attempt(topic.disk(), task));
       this.segments = new SegmentWriter[topic.partitions()];
       Duration after = task.each() ? topic.disk().flushEvery() : Duration.ZERO;
       this.soon = after.isZero() ? null : new SoonSeen(after);
+    }
+
+    /** Where there are no locks, files of an earlier run may still be there, or come: none has the name of another. */
+    private static long attempt(Disk disk, TaskId task) {
+      return disk.isLocal() ? task.attempt() : ThreadLocalRandom.current().nextLong(1L << 48);
     }
 
     @Override

@@ -18,7 +18,7 @@ record PreparedList(long epoch, List<File> files) {
   private static final Pattern NAME = Pattern.compile("([\\w.]+)-(\\d{12})\\.json");
   private static final int FORMAT = 1;
 
-  /** A file in the partition's {@code open/}. */
+  /** A file of an epoch. {@code bytes}: -1 in lists of before they said so. */
   record File(int partition, String name, long records, long bytes) implements Serializable {}
 
   static String name(String writer, long epoch) {
@@ -55,7 +55,7 @@ record PreparedList(long epoch, List<File> files) {
           file.get("partition").asInt(),
           file.get("name").asText(),
           file.get("records").asLong(),
-          file.get("bytes").asLong()));
+          file.path("bytes").asLong(-1)));
     }
     return new PreparedList(node.get("epoch").asLong(), files);
   }

@@ -28,6 +28,7 @@ final class UploadCommitter implements Committer {
   private final FileFolder folder;
   private final Disk disk;
   private final Uploads uploads;
+  private boolean cleaned;
 
   UploadCommitter(SinkSpec spec, FileFolder folder) throws IOException {
     this.spec = spec;
@@ -105,21 +106,25 @@ final class UploadCommitter implements Committer {
     }
     byte[] text = manifest.toString().getBytes(StandardCharsets.UTF_8);
     disk.writeAtomically(published + FileFolder.MANIFEST, text);
+    if (!cleaned) {
+      // A run before this one may have begun the epoch, too.
+      uploads.abortAll(published);
+      cleaned = true;
+    }
   }
 
+  /** There are no locks: uploads of others are left alone until an epoch is published, and theirs cannot be. */
   @Override
   public void recover(long lastCommitted) throws IOException {
     publish(lastCommitted);
-    for (long epoch : lists().keySet()) {
-      discard(epoch);
+    for (Path list : lists().values()) {
+      disk.delete(list.toString());
     }
-    uploads.abortAll(folder.published(lastCommitted + 1).toString());
   }
 
   @Override
   public void discard(long epoch) throws IOException {
     disk.delete(list(epoch));
-    uploads.abortAll(folder.published(epoch).toString());
   }
 
   @Override
