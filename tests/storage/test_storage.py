@@ -116,9 +116,7 @@ def test_a_store_that_takes_no_notice_of_conditions(
     assert files_at(job.checkpoint).names(job.checkpoint) == []
 
 
-def test_a_write_that_fails_leaves_what_was_there(
-    disk: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_leaves_what_was_there(disk: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = str(tmp_path / "file")
     disk.replace(file, "one")
 
@@ -172,9 +170,7 @@ MAKES: dict[str, Callable[[str], object]] = {
 
 @pytest.mark.parametrize("what", MAKES)
 @pytest.mark.parametrize("address", ["gs://bucket/a", "s3://bucket/a", "gs:/bucket/a", "s3a:///a"])
-def test_a_storage_that_is_not_known(
-    address: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_storage_that_is_not_known(address: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would become a folder of that name. No server is asked before."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ms.MillstreamError) as error:
