@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -52,10 +53,21 @@ def a_cluster() -> Iterator[dict[str, str]]:
         yield {"SPARK_MASTER": cluster.master, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
+@contextmanager
+def storages() -> Iterator[dict[str, str]]:
+    from servers import hdfs, s3
+
+    with hdfs.running() as files, s3.running() as store, TemporaryDirectory() as conf:
+        lines = (f"spark.hadoop.{name} {value}" for name, value in s3.settings(store.endpoint).items())
+        (Path(conf) / "spark-defaults.conf").write_text("\n".join(lines))
+        yield {"SPARK_CONF_DIR": conf, "BUCKET": f"s3a://{s3.BUCKET}", "HDFS": files.url}
+
+
 SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
     "cluster": a_cluster,
     "kafka": a_kafka,
     "postgres": a_postgres,
+    "storage": storages,
 }
 """Pages that take a server for granted, and what they find in their environment."""
 

@@ -43,9 +43,9 @@ def test_each_flush_is_a_segment(elsewhere: str) -> None:
         assert out.send("c", partition=1) == (1, 0)
     with journal.producer(elsewhere, "t") as out:
         assert out.send("d", partition=0) == (0, 2)
-    assert read(elsewhere) == [(0, 0, b"a"), (0, 1, b"b"), (0, 2, b"d"), (1, 0, b"c")]
-    assert read(elsewhere, start={0: 2, 1: 0}) == [(0, 2, b"d"), (1, 0, b"c")]
-    assert next(journal.read(elsewhere, "t")).headers == (("h", b"x"),)
+    assert sorted(read(elsewhere)) == [(0, 0, b"a"), (0, 1, b"b"), (0, 2, b"d"), (1, 0, b"c")]
+    assert sorted(read(elsewhere, start={0: 2, 1: 0})) == [(0, 2, b"d"), (1, 0, b"c")]
+    assert next(journal.read(elsewhere, "t", partitions=[0])).headers == (("h", b"x"),)
     first, second = journal.describe(elsewhere, "t").partitions
     assert (first.segments, first.end, first.writer, second.end) == (3, 3, None, 1)
     with pytest.raises(Refused, match="MS-JOURNAL-004"):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 import millstream as ms
+from millstream import files, journal
 from millstream.spark.files import bridge
 from millstream.storage import CheckpointFolder, Files, absolute, files_at, remote
 from millstream.storage.local import LocalFiles
+from servers.s3 import S3
 from servers.s3_proxy import S3Proxy
 
 
@@ -22,7 +25,7 @@ def storage(folder: str) -> Files:
 
 
 @pytest.fixture
-def files() -> Files:
+def disk() -> Files:
     return LocalFiles()
 
 
@@ -85,11 +88,37 @@ def test_a_creation_whose_answer_is_lost(s3_proxy: S3Proxy, bucket_behind_proxy:
     assert files_at(file).read(file) == "one"
 
 
-def test_a_write_that_fails_leaves_what_was_there(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.server
+def test_a_store_that_takes_no_notice_of_conditions(
+    s3: S3, s3_proxy: S3Proxy, bucket_behind_proxy: str, spark: SparkSession
 ) -> None:
+    """Two runs would both begin. Here the first object is taken away before the second one comes, as if it were
+    replaced."""
+    journal.create(bucket_behind_proxy, "t")
+    job = ms.Job("copy", checkpoint=f"{bucket_behind_proxy}/checkpoint")
+    source = journal.source("t", path=bucket_behind_proxy)
+    job.stream(source, schema="n INT").to(files.sink(f"{bucket_behind_proxy}/files", format="json"))
+    first, second = (s3_proxy.hold("PUT .*/.created-", times=1) for _ in range(2))
+    first.release()
+
+    def replace() -> None:
+        assert second.met.wait(60)
+        (name,) = {request.path.strip("/") for request in s3_proxy.requests("PUT .*/.created-")}
+        s3.files().delete_file(name)
+        second.release()
+
+    between = threading.Thread(target=replace)
+    between.start()
+    with pytest.raises(ms.MillstreamError) as error:
+        job.run(ms.available_now(), spark=spark)
+    between.join()
+    assert error.value.code == "MS-STORAGE-002"
+    assert files_at(job.checkpoint).names(job.checkpoint) == []
+
+
+def test_a_write_that_fails_leaves_what_was_there(disk: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = str(tmp_path / "file")
-    files.replace(file, "one")
+    disk.replace(file, "one")
 
     def full(fd: int) -> None:
         raise OSError(28, "No space left on device")
@@ -97,15 +126,15 @@ def test_a_write_that_fails_leaves_what_was_there(
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space"):
-            files.replace(file, "two")
+            disk.replace(file, "two")
         with pytest.raises(OSError, match="No space"):
-            files.create(str(tmp_path / "other"), "two")
-    assert files.read(file) == "one"
+            disk.create(str(tmp_path / "other"), "two")
+    assert disk.read(file) == "one"
     assert os.listdir(tmp_path) == ["file"]
 
 
 def test_what_is_written_is_synced_before_it_has_its_name(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    disk: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """First the content, then the folder: a power cut must not find a name without its content."""
     synced: list[tuple[str, bool]] = []
@@ -117,25 +146,36 @@ def test_what_is_written_is_synced_before_it_has_its_name(
         original(fd)
 
     monkeypatch.setattr(os, "fsync", sync)
-    files.create(str(tmp_path / "file"), "one")
+    disk.create(str(tmp_path / "file"), "one")
     assert synced == [("content", False), ("folder", True)]
 
 
-def test_names_without_what_a_crash_left(files: Files, tmp_path: Path) -> None:
+def test_names_without_what_a_crash_left(disk: Files, tmp_path: Path) -> None:
     (tmp_path / ".file.0123.part").write_text("ha")
     (tmp_path / "file").write_text("whole")
-    assert files.names(str(tmp_path)) == ["file"]
-    assert files.names(str(tmp_path / "nowhere")) == []
+    assert disk.names(str(tmp_path)) == ["file"]
+    assert disk.names(str(tmp_path / "nowhere")) == []
 
 
+MAKES: dict[str, Callable[[str], object]] = {
+    "checkpoint": lambda address: ms.Job("a", checkpoint=address),
+    "journal source": lambda address: journal.source("likes", path=address),
+    "journal sink": lambda address: journal.sink("likes", path=address),
+    "files": lambda address: files.sink(address, format="json"),
+    "journal": lambda address: journal.create(address, "likes", 1),
+    "producer": lambda address: journal.producer(address, "likes"),
+    "reader": lambda address: journal.read(address, "likes"),
+}
+
+
+@pytest.mark.parametrize("what", MAKES)
 @pytest.mark.parametrize("address", ["gs://bucket/a", "s3://bucket/a", "gs:/bucket/a", "s3a:///a"])
-def test_a_storage_that_is_not_known(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would become a folder of that name."""
+def test_a_storage_that_is_not_known(address: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would become a folder of that name. No server is asked before."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ms.MillstreamError) as error:
-        ms.Job("a", checkpoint=address)
+        MAKES[what](address)
     assert error.value.code == "MS-CHECKPOINT-008"
-    assert error.value.at is not None
     assert list(tmp_path.iterdir()) == []
 
 

@@ -51,6 +51,11 @@ MOST = 4
     metavar="SOURCE=PLACE",
     help="Recorded rows of a source: a file of JSON lines, or a topic as folder/topic. Otherwise they are made up.",
 )
+@click.option(
+    "--storage",
+    metavar="ADDRESS",
+    help="Where it has its checkpoint, and writes topics and files: hdfs://… or s3a://…. Every kill is kill -9 then.",
+)
 @verbose.option
 def verify(
     file: Path,
@@ -61,6 +66,7 @@ def verify(
     at: str,
     seed: int,
     recorded: tuple[str, ...],
+    storage: str | None,
 ) -> None:
     """Prove on the job in FILE that each message counts once.
 
@@ -86,7 +92,7 @@ def verify(
     given = Input(rows, seed, dict(map(named, recorded)))
     folder = Path(tempfile.mkdtemp(prefix="millstream-verify-"))
     try:
-        with Trial(job, file.resolve(), folder, given, at, mode) as trial:
+        with Trial(job, file.resolve(), folder, given, at, mode, reached(storage)) as trial:
             certificate = certify(trial, faults, until)
     except BaseException:
         if (folder / LOG).exists():
@@ -97,6 +103,20 @@ def verify(
     click.echo(certificate.text())
     shutil.rmtree(folder, ignore_errors=True)
     sys.exit(0 if certificate.good else 1)
+
+
+def reached(storage: str | None) -> str | None:
+    """The storage by its full address, within reach of this process, which reads what was written there."""
+    if storage is None:
+        return None
+    from millstream.spark.reach import reach
+    from millstream.storage import files_at
+
+    files = files_at(storage)
+    if files.local:
+        raise click.UsageError(f"--storage {storage} is a folder of this machine, where verify works anyway.")
+    reach(storage)
+    return files.resolved(storage)
 
 
 def named(text: str) -> tuple[str, str]:

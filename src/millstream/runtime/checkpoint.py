@@ -80,10 +80,28 @@ def create(folder: CheckpointFolder, address: str, wanted: Fingerprint) -> str:
     }
     text = json.dumps(content, indent=2)
     if folder.files.create(folder.about, text):
+        refuse_careless(folder)
         return text
     first = folder.files.read(folder.about)
     assert first is not None
     return first
+
+
+def refuse_careless(folder: CheckpointFolder) -> None:
+    """An error if two can create the same file: a store that does not know conditions passes over them in silence."""
+    if folder.files.local:
+        return
+    probe = f"{folder.root}/.created-{secrets.token_hex(4)}"
+    both = folder.files.create(probe, "one") and folder.files.create(probe, "two")
+    folder.files.delete(probe)
+    if both:
+        folder.files.delete(folder.about)
+        raise MillstreamError(
+            "MS-STORAGE-002",
+            f"the storage of {folder.root} replaces a file where one must be new.",
+            found="it takes no notice of If-None-Match, by which of two runs one is refused",
+            hint="use an S3 that knows conditional writes, as Amazon's does, or HDFS",
+        )
 
 
 def compare(folder: str, saved: dict[str, object], wanted: Fingerprint) -> None:

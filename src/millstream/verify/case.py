@@ -10,9 +10,11 @@ from millstream.verify.trial import Trial
 from millstream.verify.worker import load
 
 
-def check(file: Path, folder: Path, chain: Chain, given: Input, mode: str = "micro-batch") -> None:
+def check(
+    file: Path, folder: Path, chain: Chain, given: Input, mode: str = "micro-batch", storage: str | None = None
+) -> None:
     """Fails if a sink differs after the job was killed at these places in turn."""
-    with Trial(load(file), file.resolve(), folder, given, mode=mode) as trial:
+    with Trial(load(file), file.resolve(), folder, given, mode=mode, storage=storage) as trial:
         trial.straight()
         outcome = trial.chain(chain)
     assert outcome.error is None, outcome.error

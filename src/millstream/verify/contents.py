@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ from pathlib import Path
 
 from millstream.connectors.files import FileSink
 from millstream.journal.reader import read
+from millstream.journal.topics import exists
 from millstream.plan.connectors import CarriedSink
 from millstream.plan.nodes import Changes, Sink
+from millstream.storage import files_at
 from millstream.testing.changelog import Rows, text
 from millstream.verify.sandbox import Movable
 from millstream.verify.standin import rows as in_database
@@ -26,22 +29,23 @@ class Held:
     table: Rows
 
 
-def held(sink: Sink, place: Path) -> Held:
-    options = sink.options
+def held(sink: Sink, place: Path, elsewhere: str | None = None) -> Held:
+    """`elsewhere`: where topics and files are, if not in the place itself."""
+    options, where = sink.options, elsewhere or str(place)
     if isinstance(options, Movable):
         found = options.contents(place / sink.name)
         return Held(found, found)
     if isinstance(options, FileSink):
-        files = Counter(in_files(options, place / sink.name))
+        files = Counter(in_files(options, f"{where}/{sink.name}"))
         return Held(files, summed(files) if sink.mode == "changelog" else files)
     if isinstance(options, CarriedSink):
         rows = Counter(text(json.loads(row)) for row in in_database(place / f"{sink.name}.db").elements())
         return Held(rows, rows)
-    return in_topic(sink, place)
+    return in_topic(sink, where)
 
 
-def in_topic(sink: Sink, place: Path) -> Held:
-    if not (place / sink.name).exists():
+def in_topic(sink: Sink, place: str) -> Held:
+    if not exists(place, sink.name):
         return Held(Counter(), Counter())
     records: Rows = Counter()
     values: Rows = Counter()
@@ -66,28 +70,48 @@ def summed(changes: Rows) -> Rows:
     return Counter({row: count for row, count in total.items() if count})
 
 
-def in_files(options: FileSink, folder: Path) -> Iterator[str]:
+def in_files(options: FileSink, folder: str) -> Iterator[str]:
     """Every row of every published file, with the folders that it lies in below its epoch."""
-    for epoch in folder.glob("epoch=*"):
-        # What begins with _ is the list of the epoch's files.
-        for file in epoch.rglob(f"[!_]*.{options.files}"):
-            where = {"in": str(file.parent.relative_to(epoch))} if options.partition_by else {}
-            for row in rows_of(file, options):
+    at = files_at(folder)
+    for name in (name for name in at.names(folder) if name.startswith("epoch=")):
+        epoch = f"{folder}/{name}"
+        for file in listed(Path(epoch), options) if at.local else manifest(epoch):
+            where = {"in": str(Path(file).parent)} if options.partition_by else {}
+            for row in rows_of(content(f"{epoch}/{file}"), options):
                 yield text({**row, **where})
 
 
-def rows_of(file: Path, options: FileSink) -> list[dict[str, object]]:
-    if options.files == "parquet":
-        from pyarrow import parquet
+def listed(epoch: Path, options: FileSink) -> list[str]:
+    """What begins with _ is the list of the epoch's files."""
+    return [str(file.relative_to(epoch)) for file in epoch.rglob(f"[!_]*.{options.files}")]
 
-        rows = parquet.read_table(file, partitioning=None).to_pylist()
+
+def manifest(epoch: str) -> list[str]:
+    """None, as long as the epoch is not whole."""
+    said = files_at(epoch).read(f"{epoch}/_manifest.json")
+    return [] if said is None else [str(file) for file in json.loads(said)["files"]]
+
+
+def content(path: str) -> bytes:
+    file = files_at(path).open(path)
+    try:
+        return file.read(0, file.size())
+    finally:
+        file.close()
+
+
+def rows_of(data: bytes, options: FileSink) -> list[dict[str, object]]:
+    if options.files == "parquet":
+        from pyarrow import BufferReader, parquet
+
+        rows = parquet.read_table(BufferReader(data), partitioning=None).to_pylist()
         return [{name: plain(value) for name, value in row.items()} for row in rows]
-    with file.open(newline="") as lines:
-        if options.files == "json":
-            return [json.loads(line) for line in lines]
-        first = ["op"] if options.changelog else []
-        found = list(csv.reader(lines))[1 if options.header else 0 :]
-        return [dict(zip([*first, *map(str, range(len(row)))], row, strict=False)) for row in found]
+    lines = io.StringIO(data.decode(), newline="")
+    if options.files == "json":
+        return [json.loads(line) for line in lines]
+    first = ["op"] if options.changelog else []
+    found = list(csv.reader(lines))[1 if options.header else 0 :]
+    return [dict(zip([*first, *map(str, range(len(row)))], row, strict=False)) for row in found]
 
 
 def plain(value: object) -> object:

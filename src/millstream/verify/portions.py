@@ -63,7 +63,7 @@ class Portions:
         self._topics = [Growing(whole, journal, source.name) for source in sources]
         self._settling = SETTLING if any(source.time for source in sources) else 0
 
-    def work_off(self, run: Run, checkpoint: Path) -> None:
+    def work_off(self, run: Run, checkpoint: str) -> None:
         """Until all of it is committed, and time has gone on; what is committed is published when the run stops."""
         while True:
             epochs = committed(checkpoint)

@@ -31,9 +31,11 @@ class Ran:
 class Worker:
     """Started when it is first asked, and again when it was killed; with its JVM in a process group of its own."""
 
-    def __init__(self, file: Path, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, file: Path, folder: Path, environment: dict[str, str], storage: str | None = None) -> None:
+        """`storage`: where runs may write, if not into the folder."""
         self.log = folder / LOG
-        self._command = [sys.executable, "-m", "millstream.verify.worker", str(file), str(folder)]
+        more = [storage] if storage else []
+        self._command = [sys.executable, "-m", "millstream.verify.worker", str(file), str(folder), *more]
         self._environment = {**os.environ, **environment, "MILLSTREAM_VERBOSE": "1"}
         self._process: subprocess.Popen[bytes] | None = None
         self._killed = False
@@ -43,12 +45,14 @@ class Worker:
         assert self._process is not None
         return self._process.pid
 
-    def run(self, place: str, mode: str, rows_per_epoch: dict[str, int] | None = None) -> Ran:
+    def run(
+        self, place: str, mode: str, rows_per_epoch: dict[str, int] | None = None, elsewhere: str | None = None
+    ) -> Ran:
         if self._process is None:
             self._start()
         assert self._process is not None
         assert self._process.stdin is not None
-        told = {"place": place, "mode": mode, "rows_per_epoch": rows_per_epoch}
+        told = {"place": place, "mode": mode, "rows_per_epoch": rows_per_epoch, "elsewhere": elsewhere}
         try:
             self._process.stdin.write(json.dumps(told).encode() + b"\n")
             self._process.stdin.flush()

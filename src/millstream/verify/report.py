@@ -25,7 +25,7 @@ CHAIN = (
 
 
 def test_nothing_is_lost_and_nothing_is_there_twice(tmp_path: Path) -> None:
-    check(JOB, tmp_path, CHAIN, {given!r}, {mode!r})
+    check(JOB, tmp_path, CHAIN, {given!r}, {mode!r}{storage})
 '''
 MOMENTS = ("before", "during", "between", "after")
 SHOWN = 3
@@ -72,7 +72,8 @@ class Certificate:
         file = self.folder / f"test_verify_{job}_{len(self.failures) + 1}.py"
         listed = "\n".join(f"    {fault!r}," for fault in outcome.chain)
         told = {"what": then(outcome.chain), "job": str(self.trial.file), "faults": listed}
-        file.write_text(TEST.format(**told, given=self.trial.given, mode=self.trial.mode))
+        storage = f", {self.trial.storage!r}" if self.trial.storage else ""
+        file.write_text(TEST.format(**told, given=self.trial.given, mode=self.trial.mode, storage=storage))
         return file
 
     def text(self) -> str:
@@ -83,7 +84,7 @@ class Certificate:
     def _sinks(self) -> list[str]:
         lines = []
         for sink in self.trial.sinks:
-            lines.append(f"sink {sink.name}: {sink.options.guarantee}; {told(sink)}")
+            lines.append(f"sink {sink.name}: {sink.options.guarantee}; {told(sink, self.trial.storage)}")
             if sink.name in self.notes:
                 lines.append(f"  {self.notes[sink.name]}")
         return lines
@@ -96,7 +97,12 @@ class Certificate:
             lines.setdefault(shown, []).append(f"{moment} {self.places[place]}".strip())
         width = max(map(len, lines))
         told = [f"{shown:{width}}  {', '.join(counts)}" for shown, counts in lines.items()]
-        return ["killed at", *(f"  {line}" for line in told), f"{self.real} of them with kill -9, the others as images"]
+        how = (
+            "all of them with kill -9"
+            if self.trial.storage
+            else f"{self.real} of them with kill -9, the others as images"
+        )
+        return ["killed at", *(f"  {line}" for line in told), how]
 
     def _failures(self) -> list[str]:
         lines: list[str] = []

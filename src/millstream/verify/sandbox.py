@@ -4,6 +4,8 @@
 <folder>/run/input       in real time: as much of it as the job was given
 <folder>/run/checkpoint  the job's
 <folder>/run/output      a journal: a topic for each sink; folders of files; databases
+
+With `millstream verify --storage`, the checkpoint, topics and folders of files lie there.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Protocol, runtime_checkable
 from millstream.connectors.files import FileSink
 from millstream.connectors.journal import JournalSink, JournalSource
 from millstream.errors import MillstreamError
-from millstream.journal.topics import create
+from millstream.journal.topics import create, exists
 from millstream.plan.connectors import CarriedSink, Format, SinkOptions, record_columns
 from millstream.plan.node import Node
 from millstream.plan.nodes import Sink, Source
@@ -48,9 +50,15 @@ class Recorded(JournalSource):
 
 
 def sandboxed(
-    flow: Dataflow, whole: Path, place: Path, rows_per_epoch: dict[str, int] | None, portions: bool = False
+    flow: Dataflow,
+    whole: Path,
+    place: Path,
+    rows_per_epoch: dict[str, int] | None,
+    portions: bool = False,
+    elsewhere: str | None = None,
 ) -> Dataflow:
-    """The same dataflow between sources and sinks in a folder. `portions`: the input comes bit by bit (portions.py)."""
+    """The same dataflow between sources and sinks in a folder. `portions`: the input comes bit by bit (portions.py).
+    `elsewhere`: a folder on another storage, in which topics and files are written."""
 
     def change(node: Node) -> Node:
         match node:
@@ -61,7 +69,9 @@ def sandboxed(
                 limit = rows_per_epoch[node.name] if rows_per_epoch else None
                 return replace(node, options=recorded(node, whole, limit))
             case Sink():
-                return replace(node, options=moved(node, place / OUTPUT))
+                return replace(
+                    node, options=moved(node, place / OUTPUT, f"{elsewhere}/{OUTPUT}" if elsewhere else None)
+                )
             case _:
                 return node
 
@@ -92,24 +102,24 @@ def refuse_strange_parts(source: Source) -> None:
             )
 
 
-def moved(sink: Sink, place: Path) -> SinkOptions:
-    options = sink.options
+def moved(sink: Sink, place: Path, elsewhere: str | None = None) -> SinkOptions:
+    options, where = sink.options, elsewhere or str(place)
     if isinstance(options, FileSink):
-        return replace(options, path=str(place / sink.name))
+        return replace(options, path=f"{where}/{sink.name}")
     if isinstance(options, Movable):
         return options.moved(place / sink.name)
     if isinstance(options, CarriedSink):
         return StandIn(str(place / f"{sink.name}.db"), sink.name, options.modes, options.key)
-    if not (place / sink.name).exists():
-        create(place, sink.name, PARTITIONS)
+    if not exists(where, sink.name):
+        create(where, sink.name, PARTITIONS)
     form: Format = "raw" if options.format == "raw" else "json"
     changelog = sink.mode == "changelog"
-    return JournalSink(topic=sink.name, path=str(place), format=form, changelog=changelog, key=options.key)
+    return JournalSink(topic=sink.name, path=where, format=form, changelog=changelog, key=options.key)
 
 
-def told(sink: Sink) -> str:
+def told(sink: Sink, storage: str | None = None) -> str:
     """What a sink is tried out as."""
     options = sink.options
     if isinstance(options, FileSink | JournalSink | Movable):
-        return "in a folder of its own"
+        return f"in a folder of its own{f' in {storage}' if storage and not isinstance(options, Movable) else ''}"
     return "a table of SQLite stands in for it" if isinstance(options, CarriedSink) else "a topic stands in for it"

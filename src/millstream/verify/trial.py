@@ -20,6 +20,7 @@ from typing import Self
 from millstream.api.job import Job
 from millstream.errors import MillstreamError
 from millstream.plan.nodes import Sink
+from millstream.storage import files_at
 from millstream.testing.changelog import Rows
 from millstream.testing.epochs import last_read
 from millstream.verify.contents import Held, held
@@ -73,9 +74,17 @@ class Trial:
     """One input, worked off many times, in one folder."""
 
     def __init__(
-        self, job: Job, file: Path, folder: Path, given: Input, at: str = "", mode: str = "micro-batch"
+        self,
+        job: Job,
+        file: Path,
+        folder: Path,
+        given: Input,
+        at: str = "",
+        mode: str = "micro-batch",
+        storage: str | None = None,
     ) -> None:
-        """`at`: it is killed at places only whose name has this in it. `mode`: or real-time."""
+        """`at`: it is killed at places only whose name has this in it. `mode`: or real-time. `storage`: where it has
+        its checkpoint and writes topics and files, if not in the folder."""
         self.job = job
         self.mode = mode
         self._at = at
@@ -86,7 +95,9 @@ class Trial:
         limits = {name: max(1, -(-count // EPOCHS)) for name, (count, _) in self.inputs.items()}
         self._limits = None if self.real_time else limits
         self._listener = Listener()
-        self._worker = Worker(file, folder, self._listener.environment)
+        self.storage = storage
+        self._runs = 0
+        self._worker = Worker(file, folder, self._listener.environment, storage)
         self._images = 0
         self._exact: set[str] = set()
         """Sinks that get the same records in every run, and not only the same table in the end. None in real time,
@@ -98,6 +109,7 @@ class Trial:
     def __exit__(self, *_: object) -> None:
         self._worker.close()
         self._listener.close()
+        self._forget()
 
     @property
     def real_time(self) -> bool:
@@ -110,6 +122,21 @@ class Trial:
     @property
     def _place(self) -> Path:
         return self.folder / "run"
+
+    @property
+    def _elsewhere(self) -> str | None:
+        """On the storage: a folder for each run that begins from the start."""
+        return f"{self.storage}/{self.folder.name}-{self._runs}" if self.storage else None
+
+    def _forget(self) -> None:
+        shutil.rmtree(self._place, ignore_errors=True)
+        if self._elsewhere is not None and self._runs:
+            files_at(self._elsewhere).delete_all(self._elsewhere)
+
+    def _anew(self) -> None:
+        """The next run begins from the start."""
+        self._forget()
+        self._runs += 1
 
     # --- without faults
 
@@ -137,13 +164,13 @@ class Trial:
         return "a step gives something else each time, or goes by an order that rows do not have"
 
     def _straight(self, watch: Watch) -> Outputs:
-        shutil.rmtree(self._place, ignore_errors=True)
+        self._anew()
         self._late = self._well(self._run(watch)).late
         return self._outputs()
 
     def _behind_the_last_rows(self) -> Visit | None:
         """Whoever goes on from there finds nothing to read, and yet something may be due: time has moved on."""
-        epoch = last_read(self._place / CHECKPOINT)
+        epoch = last_read(f"{self._elsewhere or self._place}/{CHECKPOINT}")
         return None if epoch is None else Visit("commits.after", epoch)
 
     def _chosen(self, visits: list[Visit]) -> list[Visit]:
@@ -190,11 +217,14 @@ class Trial:
     # --- with faults
 
     def faults(self) -> Iterator[Outcome | None]:
-        """Without end, in rounds: a kill in earnest, and then images of one run, each of them taken up again. None: a
-        round is over, which may have met no place at all."""
+        """Without end, in rounds: a kill in earnest, and then images of one run, each of them taken up again; where
+        there is no folder to copy, all in earnest. None: a round is over, which may have met no place at all."""
         random = Random(self.given.seed)
         while True:
-            yield from self._killed()
+            yield from self._killed(random)
+            if self.storage:
+                yield None
+                continue
             images = self._imaged([self.choice.first() for _ in range(ROUND)])
             for fault, image in images.items():
                 again = self.choice.after(fault) if random.random() < TWICE else None
@@ -202,7 +232,7 @@ class Trial:
             yield None
 
     def _imaged(self, faults: list[Fault]) -> dict[Fault, Path]:
-        shutil.rmtree(self._place, ignore_errors=True)
+        self._anew()
         images: dict[Fault, Path] = {}
         self._well(self._run(self._imaging(faults, images)))
         return images
@@ -219,21 +249,34 @@ class Trial:
 
     def chain(self, chain: Chain) -> Outcome:
         """One chain alone."""
-        shutil.rmtree(self._place, ignore_errors=True)
+        self._anew()
         for fault in chain:
-            images: dict[Fault, Path] = {}
-            self._run(self._imaging([fault], images))
-            if fault not in images:
+            if not (self._dies(fault) if self.storage else self._leaves(fault)):
                 raise MillstreamError("MS-VERIFY-007", f"the job no longer comes to {fault}.")
-            restore(images[fault], self._place)
         return self._outcome(chain, self._run(Watch()))
 
-    def _killed(self) -> Iterator[Outcome]:
+    def _leaves(self, fault: Fault) -> bool:
+        """Goes on to a fault, and leaves its folder as it was there; whether it came so far."""
+        images: dict[Fault, Path] = {}
+        self._run(self._imaging([fault], images))
+        if fault in images:
+            restore(images[fault], self._place)
+        return fault in images
+
+    def _dies(self, fault: Fault) -> bool:
+        return self._run(Watch([fault], lambda fault: self._worker.kill())).killed
+
+    def _killed(self, random: Random) -> Iterator[Outcome]:
         """A process that is killed in earnest, if it was not over before, and another one that goes on."""
-        shutil.rmtree(self._place, ignore_errors=True)
+        self._anew()
         fault = self.choice.first()
-        if self._run(Watch([fault], lambda fault: self._worker.kill())).killed:
-            yield self._outcome((fault,), self._run(Watch()), real=True)
+        if not self._dies(fault):
+            return
+        chain: Chain = (fault,)
+        again = self.choice.after(fault) if self.storage and random.random() < TWICE else None
+        if again is not None and self._dies(again):
+            chain = (fault, again)
+        yield self._outcome(chain, self._run(Watch()), real=True)
 
     def _imaging(self, faults: list[Fault], images: dict[Fault, Path]) -> Watch:
         def image(fault: Fault) -> None:
@@ -248,7 +291,7 @@ class Trial:
     def _run(self, watch: Watch) -> Ran:
         self._listener.watch = watch
         try:
-            return self._worker.run(self._place.name, self.mode, self._limits)
+            return self._worker.run(self._place.name, self.mode, self._limits, self._elsewhere)
         finally:
             watch.end()
 
@@ -257,7 +300,8 @@ class Trial:
         return Outcome(chain, tuple(found), ran.error, real)
 
     def _outputs(self) -> Outputs:
-        return {sink.name: held(sink, self._place / OUTPUT) for sink in self.sinks}
+        elsewhere = f"{self._elsewhere}/{OUTPUT}" if self._elsewhere else None
+        return {sink.name: held(sink, self._place / OUTPUT, elsewhere) for sink in self.sinks}
 
 
 def differences(expected: Outputs, found: Outputs, exact: set[str]) -> list[tuple[str, Difference]]:

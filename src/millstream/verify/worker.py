@@ -1,4 +1,4 @@
-"""The job in a process of its own, run again and again as it is told: `python -m millstream.verify.worker FILE FOLDER`.
+"""The job in a process of its own, run again and again as it is told: `python -m … FILE FOLDER [STORAGE]`.
 
 A line of JSON comes in for every run, and one goes out at its end. One JVM serves many runs: it is started once.
 """
@@ -39,16 +39,17 @@ def run(job: Job, folder: Path, told: dict[str, Any], spark: SparkSession) -> di
     from millstream.runtime.run import Run, Setting
     from millstream.spark.memory import rest, unload_state
 
-    place, whole = folder / told["place"], folder / INPUT
+    place, whole, elsewhere = folder / told["place"], folder / INPUT, told["elsewhere"]
     mode = MODES[told["mode"]]
     live = isinstance(mode, RealTime)
     try:
-        plan = plan_job(sandboxed(job._sinks, whole, place, told["rows_per_epoch"], live))
+        plan = plan_job(sandboxed(job._sinks, whole, place, told["rows_per_epoch"], live, elsewhere))
+        checkpoint = f"{elsewhere or place}/{CHECKPOINT}"
         portions = Portions(plan.sources, whole, place / INPUT) if live else None
-        setting = Setting(mode, str(place / CHECKPOINT), job.parallelism, spark)
+        setting = Setting(mode, checkpoint, job.parallelism, spark)
         going = Run.begin(job.name, plan, setting, no_restart())
         if portions is not None:
-            portions.work_off(going, place / CHECKPOINT)
+            portions.work_off(going, checkpoint)
         going.wait()
         return {"late": sum(going.late().values()), "skipped": sum(going.skipped().values())}
     except MillstreamError as error:
@@ -72,8 +73,8 @@ def beside(folder: Path, settings: dict[str, str]) -> dict[str, str]:
     return {"spark.local.dir": str(place), options: f"{settings[options]} -Djava.io.tmpdir={place}"}
 
 
-def main(file: str, folder: str) -> None:
-    from millstream.spark import session
+def main(file: str, folder: str, *storage: str) -> None:
+    from millstream.spark import session, storages
     from millstream.spark.memory import QUICK
     from millstream.testing.faults import MANAGER
 
@@ -81,7 +82,9 @@ def main(file: str, folder: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     job = load(Path(file))
-    spark = session.make(slots(job), job.parallelism, {**QUICK, **MANAGER, **beside(Path(folder), QUICK)})
+    settings = {**QUICK, **MANAGER, **beside(Path(folder), QUICK)}
+    spark = session.make(slots(job), job.parallelism, settings, storages.jars(storage))
+    session.prepare(spark, (), elsewhere=bool(storage))
     for line in sys.stdin:
         answers.write(json.dumps(run(job, Path(folder), json.loads(line), spark)) + "\n")
         answers.flush()
