@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stage": {*OPERATOR, "aggregate", "join", "process", "python", "rank", "table", "window"},
     "time": {"commit", "stage"},
     "avro": set(),
+    "barrier": set(),
     "checkpoint": set(),
     "commit": {"faults", "journal"},
     "decode": {"avro", "metrics", "protobuf", "row"},
