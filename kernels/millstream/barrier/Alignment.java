@@ -25,7 +25,7 @@ final class Alignment<M> {
     int writer(M message);
 
     /** NULL: it is no barrier. */
-    Barrier barrier(M message);
+    Barrier.Sent barrier(M message);
   }
 
   /** Where messages come from; NULL: there is none now. */
@@ -33,17 +33,16 @@ final class Alignment<M> {
     M next() throws InterruptedException;
   }
 
-  private final int writers;
   private final Reading<M> reading;
   private final Set<Integer> arrived = new HashSet<>();
   private final ArrayDeque<M> held = new ArrayDeque<>();
   /** Held before the last barrier, and not looked at since. */
   private final ArrayDeque<M> again = new ArrayDeque<>();
 
-  private Barrier barrier;
+  /** The one that has come from some writers; NULL: there is none. */
+  private Barrier.Sent barrier;
 
-  Alignment(int writers, Reading<M> reading) {
-    this.writers = writers;
+  Alignment(Reading<M> reading) {
     this.reading = reading;
   }
 
@@ -59,7 +58,7 @@ final class Alignment<M> {
         held.add(message);
         continue;
       }
-      Barrier found = reading.barrier(message);
+      Barrier.Sent found = reading.barrier(message);
       if (found == null) {
         return message;
       }
@@ -68,7 +67,7 @@ final class Alignment<M> {
     return null;
   }
 
-  private void arrive(int writer, Barrier found) {
+  private void arrive(int writer, Barrier.Sent found) {
     if (barrier != null && !barrier.equals(found)) {
       throw new IllegalStateException("writer " + writer + " sends " + found + " where others send " + barrier);
     }
@@ -78,7 +77,7 @@ final class Alignment<M> {
 
   /** The barrier that has come from all writers; NULL: there is none. */
   Barrier aligned() {
-    return arrived.size() == writers ? barrier : null;
+    return barrier != null && arrived.size() == barrier.writers() ? barrier.barrier() : null;
   }
 
   /** All that the barrier calls for is done. */

@@ -15,28 +15,33 @@ import java.nio.ByteBuffer;
  */
 public record Barrier(long number, long epoch, boolean light, long watermark, long clock, long published)
     implements Serializable {
-  /** What a message of the shuffle begins with if it is a barrier. Rows begin with their size, which is no less than 0. */
+  /** What a message of the shuffle begins with if it is a barrier. Rows begin with their size, which is never negative. */
   private static final int MARK = -0x4D494C4C;
 
-  private static final int BYTES = Integer.BYTES + 1 + 5 * Long.BYTES;
+  private static final int BYTES = 2 * Integer.BYTES + 1 + 5 * Long.BYTES;
 
-  ByteBuffer bytes() {
-    ByteBuffer out = ByteBuffer.allocate(BYTES);
-    out.putInt(MARK).put((byte) (light ? 1 : 0));
-    out.putLong(number).putLong(epoch).putLong(watermark).putLong(clock).putLong(published);
-    return out.flip();
-  }
-
-  /** NULL: these are rows. */
-  static Barrier read(ByteBuffer in) {
-    if (in.remaining() != BYTES || in.getInt(in.position()) != MARK) {
-      return null;
+  /**
+   * A barrier as it goes through a shuffle.
+   *
+   * @param writers how many tasks send it to every reader
+   */
+  record Sent(Barrier barrier, int writers) {
+    byte[] bytes() {
+      ByteBuffer out = ByteBuffer.allocate(BYTES).putInt(MARK).putInt(writers).put((byte) (barrier.light ? 1 : 0));
+      out.putLong(barrier.number).putLong(barrier.epoch).putLong(barrier.watermark);
+      return out.putLong(barrier.clock).putLong(barrier.published).array();
     }
-    ByteBuffer from = in.duplicate();
-    from.getInt();
-    boolean light = from.get() == 1;
-    long number = from.getLong();
-    long epoch = from.getLong();
-    return new Barrier(number, epoch, light, from.getLong(), from.getLong(), from.getLong());
+
+    /** NULL: these are rows. */
+    static Sent read(ByteBuffer in) {
+      if (in.remaining() != BYTES || in.getInt() != MARK) {
+        return null;
+      }
+      int writers = in.getInt();
+      boolean light = in.get() == 1;
+      long number = in.getLong();
+      long epoch = in.getLong();
+      return new Sent(new Barrier(number, epoch, light, in.getLong(), in.getLong(), in.getLong()), writers);
+    }
   }
 }

@@ -42,7 +42,12 @@ public class LocalCheckpoints extends FileSystemBasedCheckpointFileManager {
   }
 
   @Override
-  public CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
+  public final CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
+    CancellableFSDataOutputStream file = created(path, overwrite);
+    return path.getName().endsWith(".changelog") ? new Later.File(file) : file;
+  }
+
+  protected CancellableFSDataOutputStream created(Path path, boolean overwrite) {
     try {
       return new Pending(local(path), overwrite);
     } catch (IOException error) {

@@ -24,8 +24,8 @@ public final class FaultyCheckpoints extends LocalCheckpoints {
   }
 
   @Override
-  public CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
-    CancellableFSDataOutputStream file = super.createAtomic(path, overwrite);
+  protected CancellableFSDataOutputStream created(Path path, boolean overwrite) {
+    CancellableFSDataOutputStream file = super.created(path, overwrite);
     String name = path.toUri().getPath();
     for (Pattern pattern : new Pattern[] {LOG, STATE}) {
       Matcher matcher = pattern.matcher(name);

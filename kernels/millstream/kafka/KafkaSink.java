@@ -32,8 +32,10 @@ public final class KafkaSink implements SinkKind {
     return true;
   }
 
-  static String transactionalId(SinkSpec spec, int task) {
-    return prefix(spec) + task;
+  /** Where two epochs of a task overlap, they take turns with two ids. */
+  static String transactionalId(SinkSpec spec, TaskId task) {
+    String turn = task.flowing() ? "-" + task.epoch() % 2 : "";
+    return prefix(spec) + task.task() + turn;
   }
 
   /** What the transactional ids of a sink begin with; those of no other sink do. */

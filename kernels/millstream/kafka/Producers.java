@@ -22,7 +22,7 @@ final class Producers {
   /** A producer that has no transaction open. A new one fences whoever had the id before. */
   static TransactionalProducer take(SinkSpec spec, SinkKind.TaskId task) {
     closeForgotten();
-    String id = KafkaSink.transactionalId(spec, task.task());
+    String id = KafkaSink.transactionalId(spec, task);
     TransactionalProducer kept = IDLE.remove(id);
     if (kept != null) {
       try {

@@ -15,7 +15,8 @@ import org.apache.spark.util.AccumulatorV2;
  *
  * <pre>
  *   task ends    Spark merges its copy into the driver's
- *   task runs    its figures so far come with the executor's heartbeats: in real time tasks last as long as an epoch
+ *   task runs    its figures so far come with the executor's heartbeats: in real time tasks last as long as an epoch,
+ *                or as the run, where barriers flow; then they come with its reports, too
  * </pre>
  *
  * <p>The fields are plain, and meant to be counted up where rows pass: that costs less than a call.
@@ -37,6 +38,9 @@ public final class Counts extends AccumulatorV2<Figures, Figures> {
 
   /** On the driver: what running tasks have counted so far. */
   private final transient Map<Long, Figures> running = new HashMap<>();
+
+  /** On the driver: what running tasks had counted at the last barrier. It stays when they are stopped. */
+  private final transient Map<Long, Figures> saved = new HashMap<>();
 
   /** Tasks that are merged, of which a heartbeat may still be on its way. */
   private final transient Set<Long> merged = new HashSet<>();
@@ -106,15 +110,29 @@ public final class Counts extends AccumulatorV2<Figures, Figures> {
     }
   }
 
-  /** No heartbeat tells of this task any more. If it failed, what it counted is gone. */
+  /** A task reports what it had counted when a barrier passed. */
+  synchronized void saved(long task, Figures soFar) {
+    saved.put(task, soFar);
+    running.merge(task, soFar, Figures::max);
+  }
+
+  /** No heartbeat tells of this task any more. If it failed, what it counted since the last barrier is gone. */
   synchronized void ended(long task) {
     running.remove(task);
     merged.remove(task);
+    Figures counted = saved.remove(task);
+    if (counted != null) {
+      add(counted);
+    }
   }
 
-  /** All tasks of an epoch have ended. */
+  /** All tasks of an epoch have ended, or have let its barrier pass. */
   synchronized void mark(long epoch) {
-    marks.put(epoch, value());
+    Figures counted = value();
+    for (Figures part : saved.values()) {
+      counted = counted.plus(part);
+    }
+    marks.put(epoch, counted);
     while (marks.size() > 2) {
       marks.pollFirstEntry();
     }
@@ -126,6 +144,7 @@ public final class Counts extends AccumulatorV2<Figures, Figures> {
     reset();
     add(last == null ? Figures.NONE : last.getValue());
     running.clear();
+    saved.clear();
   }
 
   /** All that is known now. Never less than before: who reads it computes rates. */

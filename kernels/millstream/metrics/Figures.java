@@ -19,7 +19,7 @@ public record Figures(
     implements Serializable {
   static final Figures NONE = new Figures(0, 0, 0, 0, 0, 0, 0, 0);
 
-  Figures plus(Figures other) {
+  public Figures plus(Figures other) {
     return new Figures(
         rowsIn + other.rowsIn,
         rowsOut + other.rowsOut,

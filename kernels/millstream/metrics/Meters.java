@@ -123,6 +123,16 @@ public final class Meters implements AutoCloseable {
     });
   }
 
+  /** A task reports, by accumulator, what it had counted when a barrier passed. */
+  public synchronized void saved(long task, Map<Long, Figures> counted) {
+    each(counts -> {
+      Figures own = counted.get(counts.id());
+      if (own != null) {
+        counts.saved(task, own);
+      }
+    });
+  }
+
   synchronized void ended(long task) {
     each(counts -> counts.ended(task));
   }

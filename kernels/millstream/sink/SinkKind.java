@@ -19,8 +19,11 @@ public interface SinkKind {
    * Which task writes, and how: {@code tenure} is of one start of the job alone, and {@code attempt} is unique within
    * it; {@code each} asks that every row can be seen by readers of uncommitted rows as soon as it is written.
    * {@code published}: the last epoch that is known to be published, for kinds that publish before the next.
+   * {@code flowing}: rows of the next epoch are written while those of this one are prepared, and the one before is
+   * published by then.
    */
-  record TaskId(long epoch, int task, long tenure, long attempt, boolean each, long published) {}
+  record TaskId(
+      long epoch, int task, long tenure, long attempt, boolean each, long published, boolean flowing) {}
 
   static SinkKind of(SinkSpec spec) {
     return switch (spec.kind()) {

@@ -79,14 +79,16 @@ public final class SinksProvider implements TableProvider, DataSourceRegister {
         throw SinkException.badOption("option sinks is missing.");
       }
       boolean each = "each".equalsIgnoreCase(info.options().get("flush"));
-      return new SinksWriteOf(sinks, info.schema(), each, Meters.of(SparkSession.active()));
+      boolean barriers = "true".equalsIgnoreCase(info.options().get("barriers"));
+      return new SinksWriteOf(sinks, info.schema(), each, barriers, Meters.of(SparkSession.active()));
     }
   }
 
-  private record SinksWriteOf(String sinks, StructType schema, boolean each, Meters meters) implements Write {
+  private record SinksWriteOf(String sinks, StructType schema, boolean each, boolean barriers, Meters meters)
+      implements Write {
     @Override
     public StreamingWrite toStreaming() {
-      return new SinksWrite(sinks, schema, each, meters);
+      return new SinksWrite(sinks, schema, each, barriers, meters);
     }
 
     @Override

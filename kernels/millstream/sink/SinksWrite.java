@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import millstream.barrier.PublishesInTime;
 import millstream.commit.Decisions;
 import millstream.faults.Faults;
 import millstream.metrics.Meters;
@@ -19,16 +20,20 @@ import org.apache.spark.sql.types.StructType;
  * The driver's side of an epoch, for all sinks. What Spark calls commit is only the first phase: Spark has yet to
  * commit the epoch itself. {@link Publisher} does the second.
  */
-final class SinksWrite implements StreamingWrite {
+final class SinksWrite implements StreamingWrite, PublishesInTime {
   private final String sinks;
   private final StructType schema;
   private final boolean each;
+  /** Whether one batch goes on and on, and has many epochs. */
+  private final boolean barriers;
+
   private final Meters meters;
 
-  SinksWrite(String sinks, StructType schema, boolean each, Meters meters) {
+  SinksWrite(String sinks, StructType schema, boolean each, boolean barriers, Meters meters) {
     this.sinks = sinks;
     this.schema = schema;
     this.each = each;
+    this.barriers = barriers;
     this.meters = meters;
   }
 
@@ -37,10 +42,15 @@ final class SinksWrite implements StreamingWrite {
     Publisher.checkHealthy(sinks);
     Decisions decisions = Tenure.of(sinks).decisions();
     decisions.requireAsked();
-    List<SinkSpec> specs = SinkSpec.parse(sinks);
-    boolean wait = specs.stream().anyMatch(spec -> SinkKind.of(spec).publishesBeforeNext());
-    long published = wait ? Publisher.publishNow(sinks) : -1;
-    return SinksWriter.factory(specs, schema, each, published, decisions.tenure(), meters);
+    long published = publishedBeforeNext();
+    return SinksWriter.factory(SinkSpec.parse(sinks), schema, each, published, decisions.tenure(), meters);
+  }
+
+  @Override
+  public long publishedBeforeNext() {
+    boolean wait = SinkSpec.parse(sinks).stream()
+        .anyMatch(spec -> SinkKind.of(spec).publishesBeforeNext());
+    return wait ? Publisher.publishNow(sinks) : -1;
   }
 
   /** The driver takes one message per task, whichever attempt sent it: no need to ask who may commit. */
@@ -91,7 +101,15 @@ final class SinksWrite implements StreamingWrite {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    discard(SinkSpec.parse(sinks), epoch, tenure.decisions().tenure());
+    long number = tenure.decisions().tenure();
+    if (!barriers) {
+      discard(SinkSpec.parse(sinks), epoch, number);
+      return;
+    }
+    // What is committed is published first. Behind it there may be an epoch that was sealed, and one that was begun.
+    long last = Publisher.publishNow(sinks);
+    discard(SinkSpec.parse(sinks), last + 1, number);
+    discard(SinkSpec.parse(sinks), last + 2, number);
   }
 
   static void discard(List<SinkSpec> specs, long epoch, long tenure) {

@@ -3,6 +3,9 @@ package millstream.sink;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import millstream.barrier.Barrier;
+import millstream.barrier.SealsEpochs;
+import millstream.barrier.TaskBarriers;
 import millstream.faults.Faults;
 import millstream.metrics.Counts;
 import millstream.metrics.Meters;
@@ -13,7 +16,7 @@ import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.apache.spark.sql.types.StructType;
 
 /** A task's side of an epoch: hands each row to the sink that it names. */
-final class SinksWriter implements DataWriter<InternalRow> {
+final class SinksWriter implements DataWriter<InternalRow>, SealsEpochs {
   /** What the task prepared, by sink; null where it had no rows. */
   record Message(TaskWriter.Prepared[] sinks) implements WriterCommitMessage {}
 
@@ -22,7 +25,13 @@ final class SinksWriter implements DataWriter<InternalRow> {
       implements StreamingDataWriterFactory {
     @Override
     public DataWriter<InternalRow> createWriter(int task, long attempt, long epoch) {
-      return new SinksWriter(this, new SinkKind.TaskId(epoch, task, tenure, attempt, each, published));
+      TaskBarriers barriers = TaskBarriers.here();
+      SinkKind.TaskId id = new SinkKind.TaskId(epoch, task, tenure, attempt, each, published, barriers != null);
+      SinksWriter writer = new SinksWriter(this, id);
+      if (barriers != null) {
+        barriers.sink(writer);
+      }
+      return writer;
     }
   }
 
@@ -37,8 +46,9 @@ final class SinksWriter implements DataWriter<InternalRow> {
 
   private final ArrayList<SinkSpec> specs;
   private final ArrayList<Counts> counts;
-  private final SinkKind.TaskId task;
-  private final WeightedWriter[] writers;
+  private SinkKind.TaskId task;
+  private WeightedWriter[] writers;
+  private long rows;
   /** By sink, the column of the whole row, or -1. */
   private final int[] columns;
 
@@ -75,6 +85,7 @@ final class SinksWriter implements DataWriter<InternalRow> {
     byte[] key = row.isNullAt(1) ? null : row.getBinary(1);
     byte[] value = row.isNullAt(2) ? null : row.getBinary(2);
     writers[sink].write(key, value, whole(row, sink), row.getLong(3));
+    rows++;
   }
 
   /** The row with its types, for sinks that ask for it. */
@@ -85,14 +96,48 @@ final class SinksWriter implements DataWriter<InternalRow> {
 
   @Override
   public WriterCommitMessage commit() throws IOException {
-    TaskWriter.Prepared[] prepared = new TaskWriter.Prepared[writers.length];
-    for (int sink = 0; sink < writers.length; sink++) {
-      if (writers[sink] != null) {
-        Faults.at("sink.close", task.epoch(), specs.get(sink).name());
-        prepared[sink] = writers[sink].prepare();
-      }
+    return new Rows(task.epoch(), writers, rows).prepare();
+  }
+
+  /** Behind a barrier the next epoch begins, while the rows of this one are made durable. */
+  @Override
+  public Sealed seal(Barrier barrier) {
+    Rows sealed = new Rows(task.epoch(), writers, rows);
+    writers = new WeightedWriter[specs.size()];
+    rows = 0;
+    task = new SinkKind.TaskId(
+        barrier.epoch() + 1, task.task(), task.tenure(), task.attempt(), task.each(), barrier.published(), true);
+    return sealed;
+  }
+
+  /** The task's rows of one epoch. */
+  private final class Rows implements Sealed {
+    private final long epoch;
+    private final WeightedWriter[] written;
+    private final long count;
+
+    Rows(long epoch, WeightedWriter[] written, long count) {
+      this.epoch = epoch;
+      this.written = written;
+      this.count = count;
     }
-    return new Message(prepared);
+
+    @Override
+    public long rows() {
+      return count;
+    }
+
+    @Override
+    public WriterCommitMessage prepare() throws IOException {
+      TaskWriter.Prepared[] prepared = new TaskWriter.Prepared[written.length];
+      for (int sink = 0; sink < written.length; sink++) {
+        if (written[sink] != null) {
+          Faults.at("sink.close", epoch, specs.get(sink).name());
+          prepared[sink] = written[sink].prepare();
+        }
+      }
+      return new Message(prepared);
+    }
   }
 
   @Override

@@ -5,6 +5,9 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import millstream.barrier.Barrier;
+import millstream.barrier.HearsWatermarks;
+import millstream.barrier.TaskBarriers;
 import millstream.metrics.CoarseClock;
 import millstream.metrics.Counts;
 import millstream.metrics.Meters;
@@ -16,12 +19,14 @@ import millstream.row.Changes;
 import millstream.row.InternalRowEncoder;
 import millstream.row.Layout;
 import millstream.state.Declared;
+import millstream.state.Opened;
 import millstream.state.Timers;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImplBase;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleState;
 import org.apache.spark.sql.streaming.ExpiredTimerInfo;
@@ -31,9 +36,10 @@ import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import scala.Tuple2;
 
 /** Hosts all operators of one level of the dataflow, and hands each group of rows to the one its tag names. */
-public final class Stage extends StatefulProcessor<InternalRow, InternalRow, InternalRow> {
+public final class Stage extends StatefulProcessor<InternalRow, InternalRow, InternalRow> implements HearsWatermarks {
   private static final long serialVersionUID = 1L;
 
   private final Layout layout;
@@ -44,13 +50,15 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   private final transient Meters meters;
   /** Whether changes say which readers see them. */
   private final boolean tells;
-  /** The watermark of the epoch before. */
+  /** The watermark of the epoch before; where barriers flow, of the last that has passed. */
   private long before;
   /** Whether rows come one by one, and not all of a key at once. */
   private boolean oneByOne;
 
   private transient boolean timed;
   private transient Timers timers;
+  /** NULL: the task runs without barriers. */
+  private transient TaskBarriers barriers;
 
   private Stage(Layout layout, Operator[] operators, boolean combine, Meters meters) {
     this.layout = layout;
@@ -102,8 +110,13 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   public void plan(long watermark, long before, boolean realTime) {
     this.before = before;
     oneByOne = realTime;
+    watermark(watermark);
+  }
+
+  @Override
+  public void watermark(long millis) {
     for (Operator operator : operators) {
-      meters.watermark(operator.name, watermark);
+      meters.watermark(operator.name, millis);
     }
   }
 
@@ -143,19 +156,35 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     for (Operator operator : operators) {
       operator.open(getHandle());
     }
+    // While a query is planned there is no store.
+    Opened opened = Opened.of(getHandle());
+    barriers = opened == null ? null : TaskBarriers.here();
+    if (barriers != null) {
+      barriers.state(opened.store());
+      if (timers != null) {
+        timers.ringAtBarriers();
+        barriers.timed(BarrierRow.of(layout.schema));
+      }
+    }
   }
 
   @Override
   public scala.collection.Iterator<InternalRow> handleInputRows(
       InternalRow key, scala.collection.Iterator<InternalRow> rows, TimerValues times) {
+    Barrier barrier = barriers == null ? null : barriers.rings();
+    if (barrier != null) {
+      before = barrier.watermark();
+      return new Rung(before, times.getCurrentProcessingTimeInMs());
+    }
     int tag = layout.operator(key);
     boolean last = tag >= operators.length;
     int index = last ? tag - operators.length : tag;
     Operator operator = operators[index];
     long watermark = timed ? times.getCurrentWatermarkInMs() : Long.MIN_VALUE;
+    boolean follows = barriers != null || operator.follows();
     Moment moment = new Moment(
-        operator.follows() ? before : watermark,
-        operator.follows() && !oneByOne ? watermark : Moment.NEVER,
+        follows ? before : watermark,
+        follows && !oneByOne ? watermark : Moment.NEVER,
         times.getCurrentProcessingTimeInMs());
     Counts counts = counting(operator);
     long begun = CoarseClock.nanos();
@@ -195,6 +224,63 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
         operator.expired(key, operator.follows() ? watermark : timer.getExpiryTimeInMs(), moment);
     counts.nanos += CoarseClock.nanos() - begun;
     return new Tagged(index, counts, changes);
+  }
+
+  /** What one timer causes that has rung at a barrier: all that the key has to end by then. */
+  private scala.collection.Iterator<InternalRow> ended(InternalRow key, Moment moment) {
+    int index = layout.operator(key);
+    Operator operator = operators[index];
+    Counts counts = counting(operator);
+    counts.timersRung++;
+    long begun = CoarseClock.nanos();
+    Iterator<Change> changes = operator.expired(key, moment.watermark(), moment);
+    counts.nanos += CoarseClock.nanos() - begun;
+    return new Tagged(index, counts, changes);
+  }
+
+  /** Lets all timers ring that are due at a barrier, one after the other. */
+  private final class Rung extends scala.collection.AbstractIterator<InternalRow> {
+    private final Moment moment;
+    private final scala.collection.Iterator<Tuple2<Object, Object>> due;
+    private Tuple2<Object, Object> timer;
+    private scala.collection.Iterator<InternalRow> rows;
+
+    Rung(long watermark, long now) {
+      moment = new Moment(watermark, Moment.NEVER, now);
+      due = timers.due(watermark);
+    }
+
+    /** Spark sets the key of the row that was handed over, on each step. */
+    private void setKey() {
+      ImplicitGroupingKeyTracker.removeImplicitKey();
+      ImplicitGroupingKeyTracker.setImplicitKey(timer._1());
+    }
+
+    @Override
+    public boolean hasNext() {
+      for (; ; ) {
+        if (timer != null) {
+          setKey();
+          if (rows.hasNext()) {
+            return true;
+          }
+          timers.deleteTimer((Long) timer._2());
+          timer = null;
+        }
+        if (!due.hasNext()) {
+          return false;
+        }
+        timer = due.next();
+        setKey();
+        rows = ended((InternalRow) timer._1(), moment);
+      }
+    }
+
+    @Override
+    public InternalRow next() {
+      setKey();
+      return rows.next();
+    }
   }
 
   /** In real time Spark looks for timers after each row, and once more when there are no more. */

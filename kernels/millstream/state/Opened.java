@@ -11,13 +11,13 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 /**
  * What a handle holds and does not show, in a task: the store of its state, how keys are written there, and its timers.
  */
-record Opened(StatefulProcessorHandleImpl handle) {
+public record Opened(StatefulProcessorHandleImpl handle) {
   /** NULL where there is no store: while the query is planned. */
-  static Opened of(StatefulProcessorHandle handle) {
+  public static Opened of(StatefulProcessorHandle handle) {
     return handle instanceof StatefulProcessorHandleImpl opened ? new Opened(opened) : null;
   }
 
-  StateStore store() {
+  public StateStore store() {
     return (StateStore) get("store");
   }
 

@@ -14,6 +14,8 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import scala.Option;
+import scala.Tuple2;
 
 /**
  * Timers that are kept once, by time.
@@ -27,6 +29,8 @@ public final class Timers extends TimerStateImpl {
   private final TimerKeyEncoder encoder;
   private final String byTime;
   private Counts counts;
+  /** Whether Spark lets them ring. */
+  private boolean sparks = true;
   private final UnsafeRow nothing =
       UnsafeProjection.create(new DataType[] {DataTypes.NullType}).apply(new GenericInternalRow(1));
 
@@ -74,6 +78,22 @@ public final class Timers extends TimerStateImpl {
   private UnsafeRow encoded(long at) {
     return encoder.encodeSecIndexKey(
         ImplicitGroupingKeyTracker.getImplicitKeyOption().get(), at);
+  }
+
+  /** From now on they ring only for who asks which are {@link #due}. */
+  public void ringAtBarriers() {
+    sparks = false;
+  }
+
+  /** In real time Spark looks for them after each row. */
+  @Override
+  public scala.collection.Iterator<Tuple2<Object, Object>> getExpiredTimersReusable(long until) {
+    return sparks ? super.getExpiredTimersReusable(until) : scala.collection.Iterator$.MODULE$.empty();
+  }
+
+  /** Key and time of those that ring by then, in the order of time. */
+  public scala.collection.Iterator<Tuple2<Object, Object>> due(long watermark) {
+    return getExpiredTimers(watermark, Option.empty());
   }
 
   @Override

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.planner.stages import JobPlan
 from millstream.spark import jvm
+from millstream.spark.barriers import FOREVER_MS, with_barriers
 from millstream.spark.lower.job import Lowered
 from millstream.spark.sinks import form
 from millstream.spark.target import Target
@@ -20,20 +21,32 @@ FILES = "spark.sql.streaming.checkpointFileManagerClass"
 
 
 def started(
-    lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, listed: str, spark: SparkSession
+    lowered: Lowered,
+    plan: JobPlan,
+    mode: Mode,
+    target: Target,
+    listed: str,
+    spark: SparkSession,
+    *,
+    barriers: bool = False,
 ) -> StreamingQuery:
+    """`barriers`: its epochs end by barriers that are sent through it, and not by themselves."""
     if isinstance(mode, MicroBatch) and mode.clock is not None:
         return clocked(lowered, listed, mode.clock, target, spark)
-    return writer(lowered, plan, mode, target, listed).start()
+    return writer(lowered, plan, mode, target, listed, barriers).start()
 
 
-def writer(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, listed: str) -> DataStreamWriter:
-    made = lowered.frame.writeStream.format(form(plan.sinks)).outputMode("update").queryName(target.job)
+def writer(
+    lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, listed: str, barriers: bool
+) -> DataStreamWriter:
+    frame = with_barriers(lowered.frame) if barriers else lowered.frame
+    made = frame.writeStream.format(form(plan.sinks)).outputMode("update").queryName(target.job)
     made = made.option("sinks", listed).option("checkpointLocation", target.folder.spark)
     if isinstance(mode, RealTime):
         # pyspark's overloads do not know it yet.
-        real_time: Any = made.option("flush", "each").trigger
-        return cast(DataStreamWriter, real_time(realTime=f"{mode.checkpoint_every_ms} milliseconds"))
+        real_time: Any = made.option("flush", "each").option("barriers", barriers).trigger
+        lasting = FOREVER_MS if barriers else mode.checkpoint_every_ms
+        return cast(DataStreamWriter, real_time(realTime=f"{lasting} milliseconds"))
     if isinstance(mode, MicroBatch) and mode.until_caught_up:
         return made.trigger(availableNow=True)
     assert isinstance(mode, MicroBatch)

@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.metrics.reading import SourceTime
-from millstream.plan.modes import Mode
+from millstream.plan.modes import Mode, RealTime
 from millstream.planner.stages import JobPlan
 from millstream.spark import jvm, tasks
+from millstream.spark.barriers import coordinator, flow
 from millstream.spark.epochs import clock_of, configure, started
 from millstream.spark.listeners import listen, listen_for_sources
 from millstream.spark.lower.job import Lowered
@@ -31,6 +32,7 @@ class Query:
         publisher: Any,
         clock: Any,
         listeners: list[Any],
+        coordinator: Any,
         spark: SparkSession,
         opened: ExitStack,
     ) -> None:
@@ -43,10 +45,14 @@ class Query:
         self._spark = spark
         self._opened = opened
         self._listeners = listeners
+        self._coordinator = coordinator
         self.counts_rows = spark.conf.get(ROWS_ARE_COUNTED) == "true"
         """Of state. If Spark does not, it says 0 or -1."""
 
     def stop(self) -> None:
+        """No barrier is on its way when tasks are stopped."""
+        if self._coordinator is not None:
+            self._coordinator.close()
         self.query.stop()
 
     def ended(self, seconds: float) -> bool:
@@ -58,6 +64,8 @@ class Query:
     def check(self) -> None:
         """Raises what went wrong beside the query."""
         self._publisher.check()
+        if self._coordinator is not None:
+            self._coordinator.check()
         for listener in self._listeners:
             listener.check()
 
@@ -108,7 +116,12 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         committing = jvm.named("millstream.time.Committing")
         commits = target.folder.commits
         listen(committing(spark._jsparkSession, target.job, commits, tenure.decisions(), clock), spark, opened)
-        query = started(lowered, plan, mode, target, listed, spark)
+        sent = coordinator(mode, target, spark) if isinstance(mode, RealTime) and flow(mode, target, spark) else None
+        if sent is not None:
+            opened.callback(sent.close)
+        query = started(lowered, plan, mode, target, listed, spark, barriers=sent is not None)
         opened.callback(query.stop)
+        if sent is not None:
+            opened.callback(sent.close)
         listeners = listen_for_sources(plan, target.job, query, spark, opened)
-        return Query(query, tenure, publisher, clock, listeners, spark, opened.pop_all())
+        return Query(query, tenure, publisher, clock, listeners, sent, spark, opened.pop_all())

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from millstream.errors import MillstreamError
 from millstream.plan.cluster import Cluster, connect, is_local
 from millstream.plan.connectors import Jars
-from millstream.spark import files, jvm, loaded, where
+from millstream.spark import barriers, files, jvm, loaded, where
 from millstream.spark.launch import launch, own_interrupts, quiet
 from millstream.spark.slots import Need, lacking, local, too_few, wait_for
 from millstream.spark.where import MADE, OURS, REQUIRED, use_python
@@ -20,6 +20,7 @@ ROWS_ARE_COUNTED = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRow
 CHOSEN = {
     # To count a store's rows, Spark reads each one before it writes it: a good part of what state costs.
     ROWS_ARE_COUNTED: "false",
+    **barriers.SETTINGS,
 }
 """What our queries run with unless the session says otherwise."""
 

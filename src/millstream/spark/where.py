@@ -49,6 +49,8 @@ OWN = {
     "spark.sql.adaptive.enabled": "false",
     # How long a row waits in a half-filled buffer of the streaming shuffle: Spark's 50 ms are most of a row's way.
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
+    # Spark's streaming shuffle, through which barriers can flow. It can only be chosen when Spark starts.
+    "spark.shuffle.manager.incremental": "millstream.barrier.BarrierShuffle",
     # A job of several stages has more than Spark's 100 pieces of generated code: each epoch would compile them again.
     "spark.sql.codegen.cache.maxEntries": "2000",
 }

@@ -204,15 +204,22 @@ def refuse_unended(trial: Trial, last: int) -> None:
     assert not moved or watermark(trial.checkpoint, more[-1]) == until, f"time stands still after epoch {last}"
 
 
-def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: float = 120) -> Report:
-    """Runs a case in real time until all input is committed, and compares once. That the optimised plan says the same
-    in batch is for `check` to see: it has nothing to do with the mode."""
+def check_real_time(
+    case: Case, folder: Path, spark: SparkSession, seconds: float = 120, every: str = EPOCH
+) -> Report:
+    """Runs a case in real time until all input is committed, and compares after every epoch that read something. That
+    the optimised plan says the same in batch is for `check` to see: it has nothing to do with the mode."""
     trial = Trial(case, folder)
     for _ in trial.feed():
-        run = trial.job().start(real_time(EPOCH), spark=spark)
+        run = trial.job().start(real_time(every), spark=spark)
         work_off(run, lambda: caught_up(trial), seconds)
         refuse_unread(trial)
-    return compare_last(trial, spark, optimised=False)
+    return compare(trial, trial.job(), telling(committed(trial.checkpoint)), spark, optimised=False)
+
+
+def telling(epochs: dict[int, list[Ends]]) -> dict[int, list[Ends]]:
+    """Those that read something, and the last."""
+    return {epoch: ends for epoch, ends in epochs.items() if epoch == max(epochs) or ends != epochs.get(epoch - 1)}
 
 
 def check_closing(

@@ -16,7 +16,7 @@ class AlignmentTest {
   private static final int ROUNDS = 20_000;
 
   /** A message of a writer: its place among those of the same writer, and the barrier, if it is one. */
-  private record Message(int writer, int place, Barrier barrier) {}
+  private record Message(int writer, int place, Barrier.Sent barrier) {}
 
   private static final Alignment.Reading<Message> READING = new Alignment.Reading<>() {
     @Override
@@ -25,7 +25,7 @@ class AlignmentTest {
     }
 
     @Override
-    public Barrier barrier(Message message) {
+    public Barrier.Sent barrier(Message message) {
       return message.barrier();
     }
   };
@@ -35,14 +35,14 @@ class AlignmentTest {
   }
 
   /** What a writer sends: between barriers, any number of messages. */
-  private static ArrayDeque<Message> sent(int writer, int barriers, Random random) {
+  private static ArrayDeque<Message> sent(int writer, int writers, int barriers, Random random) {
     ArrayDeque<Message> all = new ArrayDeque<>();
     for (int number = 0; number <= barriers; number++) {
       for (int rows = random.nextInt(4); rows > 0; rows--) {
         all.add(new Message(writer, all.size(), null));
       }
       if (number < barriers) {
-        all.add(new Message(writer, all.size(), barrier(number)));
+        all.add(new Message(writer, all.size(), new Barrier.Sent(barrier(number), writers)));
       }
     }
     return all;
@@ -85,8 +85,9 @@ class AlignmentTest {
     for (int round = 0; round < ROUNDS; round++) {
       int barriers = random.nextInt(5);
       List<ArrayDeque<Message>> writers = new ArrayList<>();
-      for (int writer = random.nextInt(4); writer >= 0; writer--) {
-        writers.add(sent(writers.size(), barriers, random));
+      int count = 1 + random.nextInt(4);
+      for (int writer = 0; writer < count; writer++) {
+        writers.add(sent(writer, count, barriers, random));
       }
       judge(writers, interleaved(writers, random), barriers, random);
     }
@@ -94,7 +95,7 @@ class AlignmentTest {
 
   private static void judge(
       List<ArrayDeque<Message>> writers, ArrayDeque<Message> arrivals, int barriers, Random random) {
-    Alignment<Message> alignment = new Alignment<>(writers.size(), READING);
+    Alignment<Message> alignment = new Alignment<>(READING);
     int passed = 0;
     while (passed < barriers || !arrivals.isEmpty() || left(writers)) {
       // Sometimes there is nothing at first.
@@ -105,7 +106,7 @@ class AlignmentTest {
       } else if (alignment.aligned() != null) {
         for (ArrayDeque<Message> writer : writers) {
           Message next = writer.poll();
-          assertEquals(barrier(passed), next.barrier(), "a message is left that was sent before the barrier");
+          assertEquals(barrier(passed), next.barrier().barrier(), "a message is left that was sent before the barrier");
         }
         assertEquals(barrier(passed++), alignment.aligned());
         assertNull(next(alignment, arrivals::poll), "nothing comes before the barrier is passed");
@@ -129,18 +130,18 @@ class AlignmentTest {
 
   @Test
   void writersThatSendDifferentBarriersAreRefused() {
-    Alignment<Message> alignment = new Alignment<>(2, READING);
+    Alignment<Message> alignment = new Alignment<>(READING);
     ArrayDeque<Message> arrivals = new ArrayDeque<>();
-    arrivals.add(new Message(0, 0, barrier(1)));
-    arrivals.add(new Message(1, 0, barrier(2)));
+    arrivals.add(new Message(0, 0, new Barrier.Sent(barrier(1), 2)));
+    arrivals.add(new Message(1, 0, new Barrier.Sent(barrier(2), 2)));
     assertThrows(IllegalStateException.class, () -> alignment.next(arrivals::poll));
   }
 
   @Test
   void whatIsHeldIsGivenUpOnce() throws InterruptedException {
-    Alignment<Message> alignment = new Alignment<>(2, READING);
+    Alignment<Message> alignment = new Alignment<>(READING);
     ArrayDeque<Message> arrivals = new ArrayDeque<>();
-    arrivals.add(new Message(0, 0, barrier(1)));
+    arrivals.add(new Message(0, 0, new Barrier.Sent(barrier(1), 2)));
     arrivals.add(new Message(0, 1, null));
     assertNull(alignment.next(arrivals::poll));
     List<Message> released = new ArrayList<>();
@@ -152,8 +153,9 @@ class AlignmentTest {
   @Test
   void aBarrierIsReadAsItWasWritten() {
     for (long number = 0; number < 6; number++) {
-      assertEquals(barrier(number), Barrier.read(barrier(number).bytes()));
+      Barrier.Sent sent = new Barrier.Sent(barrier(number), 7);
+      assertEquals(sent, Barrier.Sent.read(ByteBuffer.wrap(sent.bytes())));
     }
-    assertNull(Barrier.read(ByteBuffer.wrap(new byte[] {0, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8})));
+    assertNull(Barrier.Sent.read(ByteBuffer.wrap(new byte[] {0, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8})));
   }
 }

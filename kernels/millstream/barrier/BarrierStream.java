@@ -1,0 +1,113 @@
+package millstream.barrier;
+
+import java.util.Map;
+import java.util.Optional;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
+import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
+import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
+
+/** A source's stream as it is, whose readers let barriers pass. */
+final class BarrierStream
+    implements MicroBatchStream, SupportsRealTimeMode, SupportsAdmissionControl, ReportsSourceMetrics {
+  private final MicroBatchStream inner;
+  /** By which its tasks say which source they read. */
+  private final String id;
+
+  BarrierStream(MicroBatchStream inner, String id) {
+    this.inner = inner;
+    this.id = id;
+  }
+
+  String id() {
+    return id;
+  }
+
+  @Override
+  public PartitionReaderFactory createReaderFactory() {
+    return new ScanReader.Factory(inner.createReaderFactory(), id);
+  }
+
+  @Override
+  public void prepareForRealTimeMode() {
+    realTime().prepareForRealTimeMode();
+  }
+
+  @Override
+  public InputPartition[] planInputPartitions(Offset start) {
+    return realTime().planInputPartitions(start);
+  }
+
+  @Override
+  public Offset mergeOffsets(PartitionOffset[] offsets) {
+    return realTime().mergeOffsets(offsets);
+  }
+
+  private SupportsRealTimeMode realTime() {
+    return (SupportsRealTimeMode) inner;
+  }
+
+  @Override
+  public InputPartition[] planInputPartitions(Offset start, Offset end) {
+    return inner.planInputPartitions(start, end);
+  }
+
+  @Override
+  public ReadLimit getDefaultReadLimit() {
+    return inner instanceof SupportsAdmissionControl admits
+        ? admits.getDefaultReadLimit()
+        : SupportsAdmissionControl.super.getDefaultReadLimit();
+  }
+
+  @Override
+  public Offset latestOffset(Offset start, ReadLimit limit) {
+    return inner instanceof SupportsAdmissionControl admits
+        ? admits.latestOffset(start, limit)
+        : inner.latestOffset();
+  }
+
+  @Override
+  public Offset reportLatestOffset() {
+    return inner instanceof SupportsAdmissionControl admits ? admits.reportLatestOffset() : null;
+  }
+
+  @Override
+  public Offset latestOffset() {
+    return inner.latestOffset();
+  }
+
+  @Override
+  public Map<String, String> metrics(Optional<Offset> read) {
+    return inner instanceof ReportsSourceMetrics reports ? reports.metrics(read) : Map.of();
+  }
+
+  @Override
+  public Offset initialOffset() {
+    return inner.initialOffset();
+  }
+
+  @Override
+  public Offset deserializeOffset(String json) {
+    return inner.deserializeOffset(json);
+  }
+
+  @Override
+  public void commit(Offset end) {
+    inner.commit(end);
+  }
+
+  @Override
+  public void stop() {
+    inner.stop();
+  }
+
+  @Override
+  public String toString() {
+    return inner.toString();
+  }
+}

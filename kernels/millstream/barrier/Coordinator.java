@@ -1,0 +1,189 @@
+package millstream.barrier;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import millstream.faults.Faults;
+import millstream.metrics.Meters;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sends barriers through a running query, one after the other, and commits an epoch when all tasks have reported.
+ *
+ * <pre>
+ *   trigger ─▶ sources ═▶ stages ═▶ sinks        (the barrier flows with the rows)
+ *                 ╰─────────┴────────┴─▶ reports ─▶ prepared, offsets logged, committed ─▶ published
+ * </pre>
+ */
+public final class Coordinator extends StreamingQueryListener implements AutoCloseable {
+  private static final long serialVersionUID = 1L;
+  private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
+  private static final long LOOK_MILLIS = 50;
+
+  private final transient SparkSession session;
+  private final String job;
+  private final String run = "millstream-barriers-" + UUID.randomUUID();
+  private final long everyNanos;
+  private final long patienceNanos;
+  private final transient Endpoint endpoint;
+  private transient volatile MicroBatchExecution query;
+  private transient Thread thread;
+  private volatile boolean closed;
+  private transient volatile Throwable failure;
+  private long number;
+
+  private Coordinator(SparkSession session, String job, long everyMillis, long patienceMillis) {
+    this.session = session;
+    this.job = job;
+    this.everyNanos = TimeUnit.MILLISECONDS.toNanos(everyMillis);
+    this.patienceNanos = TimeUnit.MILLISECONDS.toNanos(patienceMillis);
+    endpoint = new Endpoint(SparkEnv.get().rpcEnv(), run, session.sharedState().jarClassLoader());
+  }
+
+  /**
+   * For a query that is about to be started: a barrier every so often, and all tasks must have reported within
+   * {@code patience}.
+   */
+  public static Coordinator of(SparkSession session, String job, long everyMillis, long patienceMillis) {
+    Coordinator made = new Coordinator(session, job, everyMillis, patienceMillis);
+    session.conf().set(TaskBarriers.RUN, made.run);
+    session.streams().addListener(made);
+    return made;
+  }
+
+  /** Whether these are the settings of a run with barriers. */
+  public static boolean named(SQLConf settings) {
+    return settings.contains(TaskBarriers.RUN);
+  }
+
+  /** Spark calls it on the query's own thread, before it plans anything: tasks will have its properties. */
+  @Override
+  public void onQueryStarted(QueryStartedEvent event) {
+    if (query != null || !job.equals(event.name())) {
+      return;
+    }
+    session.sparkContext().setLocalProperty(TaskBarriers.RUN, run);
+    StreamingQueryWrapper started = (StreamingQueryWrapper) session.streams().get(event.id());
+    query = (MicroBatchExecution) started.streamingQuery();
+    thread = new Thread(this::run, "millstream coordinator");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  @Override
+  public void onQueryProgress(QueryProgressEvent event) {}
+
+  @Override
+  public void onQueryTerminated(QueryTerminatedEvent event) {}
+
+  private void run() {
+    try {
+      while (!endpoint.first().await(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+        if (over()) {
+          return;
+        }
+      }
+      SparkSession.setActiveSession(query.sparkSessionForStream());
+      SparkEpochs epochs = new SparkEpochs(query);
+      long next = System.nanoTime() + everyNanos;
+      while (rest(next)) {
+        next = System.nanoTime() + everyNanos;
+        checkpoint(epochs);
+      }
+    } catch (InterruptedException stopped) {
+      // The run is over.
+    } catch (Throwable error) {
+      fail(error);
+    }
+  }
+
+  private boolean over() {
+    return closed || !query.isActive();
+  }
+
+  /** Until then; false: the run is over. */
+  private boolean rest(long until) throws InterruptedException {
+    for (long left = until - System.nanoTime(); left > 0 && !over(); left = until - System.nanoTime()) {
+      TimeUnit.NANOSECONDS.sleep(Math.min(left, TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS)));
+    }
+    return !over();
+  }
+
+  private void checkpoint(SparkEpochs epochs) throws InterruptedException {
+    Barrier barrier = new Barrier(
+        number++, epochs.number(), false, epochs.watermark(), epochs.clock(), epochs.published());
+    epochs.begin(barrier);
+    Faults.at("barrier.trigger", barrier.epoch());
+    long begun = System.nanoTime();
+    endpoint.trigger(barrier);
+    List<Ack> acks = reports(barrier, epochs.tasks(), begun);
+    if (acks == null) {
+      return;
+    }
+    long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+    Faults.at("barrier.acked", barrier.epoch());
+    Meters meters = Meters.of(session);
+    acks.forEach(ack -> meters.saved(ack.task(), ack.counts()));
+    epochs.commit(acks);
+    epochs.end(acks, millis);
+  }
+
+  /** Of all tasks; NULL: the run is over. */
+  private List<Ack> reports(Barrier barrier, int tasks, long begun) throws InterruptedException {
+    List<Ack> found = new ArrayList<>();
+    while (found.size() < tasks) {
+      Ack ack = endpoint.acks().poll(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+      if (ack != null && ack.number() == barrier.number()) {
+        found.add(ack);
+      } else if (over()) {
+        return null;
+      } else if (System.nanoTime() - begun > patienceNanos) {
+        throw BarrierException.late(barrier, found.size(), tasks, TimeUnit.NANOSECONDS.toMillis(patienceNanos));
+      }
+    }
+    return found;
+  }
+
+  /** Ends the query, which then says why. */
+  private void fail(Throwable error) {
+    if (over()) {
+      return;
+    }
+    failure = error;
+    LOG.error("no more barriers pass", error);
+    session.sparkContext().cancelJobGroup(query.runId().toString(), String.valueOf(error.getMessage()));
+  }
+
+  /** Throws what has gone wrong. */
+  public void check() {
+    if (failure != null) {
+      throw new IllegalStateException(failure.getMessage(), failure);
+    }
+  }
+
+  /** No more barriers. Called before the query is stopped: one that commits comes to its end. */
+  @Override
+  public synchronized void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    session.streams().removeListener(this);
+    try {
+      if (thread != null) {
+        thread.join();
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    endpoint.close();
+  }
+}

@@ -1,0 +1,243 @@
+package millstream.barrier;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.connector.read.streaming.SparkDataStream;
+import org.apache.spark.sql.connector.write.BatchWrite;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec;
+import org.apache.spark.sql.execution.datasources.v2.StreamWriterCommitProgress;
+import org.apache.spark.sql.execution.datasources.v2.WriteToDataSourceV2Exec;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata;
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadataBase;
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadataV2;
+import org.apache.spark.sql.execution.streaming.operators.stateful.EventTimeStatsAccum;
+import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter;
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOpStateStoreCheckpointInfo;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecutionContext;
+import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite;
+import org.apache.spark.sql.internal.connector.PartitionOffsetWithIndex;
+import org.apache.spark.util.AccumulatorContext;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction0;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * A query whose batch does not end, in which every barrier leaves behind what a batch does.
+ *
+ * <p>At the end of a batch Spark looks for what tasks have said in accumulators of its plan. Here they are filled with
+ * what tasks report of a barrier, and Spark does the rest: it logs offsets and state, and commits.
+ */
+final class SparkEpochs {
+  private final MicroBatchExecution query;
+  private final SparkPlan plan;
+  /** By source. */
+  private final Map<String, RealTimeStreamScanExec> scans = new HashMap<>();
+
+  private final Map<Long, StateStoreWriter> states = new HashMap<>();
+  private final List<HearsWatermarks> hearing = new ArrayList<>();
+  private StreamingWrite write;
+  private int sources;
+  private int tasks;
+  private int writers;
+  private MicroBatchExecutionContext epoch;
+
+  /** When its tasks run. */
+  SparkEpochs(MicroBatchExecution query) {
+    this.query = query;
+    epoch = (MicroBatchExecutionContext) query.getLatestExecutionContext();
+    plan = epoch.executionPlan().executedPlan();
+    plan.foreach(new AbstractFunction1<SparkPlan, BoxedUnit>() {
+      @Override
+      public BoxedUnit apply(SparkPlan node) {
+        note(node);
+        return BoxedUnit.UNIT;
+      }
+    });
+    writers = shuffles == 0 ? sources : lastShuffle;
+  }
+
+  private int shuffles;
+  private int lastShuffle;
+
+  /** From the sinks down: the first shuffle is the last that rows pass. */
+  private void note(SparkPlan node) {
+    if (node instanceof RealTimeStreamScanExec scan) {
+      scans.put(((BarrierStream) scan.stream()).id(), scan);
+      sources += scan.inputPartitions().size();
+      tasks += scan.inputPartitions().size();
+    } else if (node instanceof ShuffleExchangeExec shuffle) {
+      int partitions = shuffle.outputPartitioning().numPartitions();
+      lastShuffle = shuffles++ == 0 ? partitions : lastShuffle;
+      tasks += partitions;
+    } else if (node instanceof WriteToDataSourceV2Exec writing) {
+      BatchWrite batch = writing.batchWrite();
+      write = ((MicroBatchWrite) batch).writeSupport();
+    }
+    if (node instanceof StateStoreWriter state) {
+      states.put(state.getStateInfo().operatorId(), state);
+    }
+    if (node instanceof TransformWithStateExec stage
+        && (Object) stage.statefulProcessor() instanceof HearsWatermarks hears) {
+      hearing.add(hears);
+    }
+  }
+
+  /** The epoch that the next barrier ends. */
+  long number() {
+    return epoch.batchId();
+  }
+
+  /** How many tasks there are, and so how many report. */
+  int tasks() {
+    return tasks;
+  }
+
+  /** How many of them read a source. */
+  int sources() {
+    return sources;
+  }
+
+  /** The last epoch that is published, if a sink must publish before it goes on; otherwise -1. */
+  long published() {
+    return write instanceof PublishesInTime waits ? waits.publishedBeforeNext() : -1;
+  }
+
+  long watermark() {
+    return query.watermarkTracker().currentWatermark();
+  }
+
+  long clock() {
+    return query.triggerClock().getTimeMillis();
+  }
+
+  /** What a barrier carries stands in the log of its epoch. */
+  void begin(Barrier barrier) {
+    OffsetSeqMetadataBase before = epoch.offsetSeqMetadata();
+    boolean second = epoch.offsetLogFormatVersionOpt().contains(2);
+    epoch.offsetSeqMetadata_$eq(
+        second
+            ? OffsetSeqMetadataV2.apply(
+                barrier.watermark(),
+                barrier.clock(),
+                before.conf(),
+                OffsetSeqMetadataV2.apply$default$4(),
+                OffsetSeqMetadataV2.apply$default$5())
+            : OffsetSeqMetadata.apply(barrier.watermark(), barrier.clock(), before.conf()));
+    hearing.forEach(stage -> stage.watermark(barrier.watermark()));
+  }
+
+  /** All tasks have reported: prepares, logs offsets, decides. */
+  void commit(List<Ack> acks) {
+    scans.values().forEach(scan -> scan.endOffsetsAccumulator().reset());
+    states.values().forEach(state -> state.checkpointInfoAccumulator().reset());
+    WriterCommitMessage[] prepared = new WriterCommitMessage[writers];
+    long written = 0;
+    for (Ack ack : acks) {
+      fill(ack);
+      if (ack.written() != null) {
+        prepared[ack.partition()] = ack.written().prepared();
+        written += ack.written().rows();
+      }
+    }
+    write.commit(number(), prepared);
+    long rows = written;
+    query.withProgressLocked(new AbstractFunction0<BoxedUnit>() {
+      @Override
+      public BoxedUnit apply() {
+        epoch.sinkCommitProgress_$eq(Option.apply(new StreamWriterCommitProgress(rows)));
+        query.markMicroBatchEnd(epoch);
+        return BoxedUnit.UNIT;
+      }
+    });
+  }
+
+  private void fill(Ack ack) {
+    if (ack.read() != null) {
+      scans.get(ack.read().source())
+          .endOffsetsAccumulator()
+          .add(new PartitionOffsetWithIndex(ack.partition(), ack.read().at()));
+    }
+    ack.times().forEach((id, time) ->
+        ((EventTimeStatsAccum) AccumulatorContext.get(id).get()).add(time));
+    if (ack.state() != null) {
+      var info = ack.state().info();
+      StateStoreWriter state = states.get(ack.state().operator());
+      state.checkpointInfoAccumulator()
+          .add(new StatefulOpStateStoreCheckpointInfo(
+              info.partitionId(),
+              info.batchVersion(),
+              ids(info.stateStoreCkptId()),
+              ids(info.baseStateStoreCkptId())));
+    }
+  }
+
+  private static Option<String[]> ids(Option<String> id) {
+    return id.isEmpty() ? Option.empty() : Option.apply(new String[] {id.get()});
+  }
+
+  /** Tells of the epoch, and goes on to the next. */
+  void end(List<Ack> acks, long barrierMillis) {
+    measure(acks);
+    epoch.reportTimeTaken("barrier", barrierMillis);
+    epoch.reportTimeTaken("triggerExecution", clock() - epoch.getStartTime());
+    epoch.finishTrigger(true, rows(acks), epoch.executionPlan(), number());
+    MicroBatchExecutionContext next = epoch.getNextContext();
+    epoch.onExecutionComplete();
+    epoch = next;
+    epoch.startTrigger();
+    query.setLatestExecutionContext(epoch);
+    long keep = number() - query.minLogEntriesToMaintain();
+    if (keep > 0) {
+      query.purge(keep);
+    }
+  }
+
+  private scala.collection.immutable.Map<SparkDataStream, Object> rows(List<Ack> acks) {
+    Map<SparkDataStream, Object> found = new HashMap<>();
+    scans.forEach((source, scan) -> {
+      long sum = 0;
+      for (Ack ack : acks) {
+        sum += ack.read() != null && ack.read().source().equals(source) ? ack.read().rows() : 0;
+      }
+      found.put(scan.stream(), sum);
+    });
+    return scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(found));
+  }
+
+  /** What Spark says of state when an epoch has ended. */
+  private void measure(List<Ack> acks) {
+    states.forEach((operator, state) -> {
+      long rows = 0;
+      long memory = 0;
+      long files = 0;
+      for (Ack ack : acks) {
+        if (ack.state() != null && ack.state().operator() == operator) {
+          rows += ack.state().rows();
+          memory += ack.state().memory();
+          files += ack.state().files();
+        }
+      }
+      set((SparkPlan) state, "numTotalStateRows", rows);
+      set((SparkPlan) state, "stateMemory", memory);
+      set((SparkPlan) state, "rocksdbSstFileSize", files);
+    });
+  }
+
+  private static void set(SparkPlan node, String name, long value) {
+    Option<SQLMetric> metric = node.metrics().get(name);
+    if (metric.isDefined()) {
+      metric.get().set(value);
+    }
+  }
+}

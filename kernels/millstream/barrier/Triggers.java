@@ -1,0 +1,86 @@
+package millstream.barrier;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.rpc.RpcEndpointRef;
+import org.apache.spark.rpc.RpcTimeout;
+import org.apache.spark.rpc.RpcTimeoutException;
+import org.apache.spark.util.RpcUtils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.concurrent.duration.FiniteDuration;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/** On an executor, for all tasks of a run: hears from the driver of the next barrier, and takes reports to it. */
+final class Triggers {
+  private static final Logger LOG = LoggerFactory.getLogger(Triggers.class);
+  private static final Map<String, Triggers> RUNNING = new ConcurrentHashMap<>();
+  private static final ClassTag<byte[]> BYTES = ClassTag$.MODULE$.apply(byte[].class);
+  private static final RpcTimeout PATIENCE = new RpcTimeout(new FiniteDuration(30, TimeUnit.SECONDS), "barriers");
+
+  private final String run;
+  private final RpcEndpointRef driver;
+  private final Thread thread;
+  private int tasks;
+
+  /** The last that has begun; NULL: none has. */
+  private volatile Barrier last;
+
+  private Triggers(String run) {
+    this.run = run;
+    SparkEnv env = SparkEnv.get();
+    driver = RpcUtils.makeDriverRef(run, env.conf(), env.rpcEnv());
+    thread = new Thread(this::listen, "millstream barriers");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /** A task of the run begins. */
+  static Triggers join(String run) {
+    return RUNNING.compute(run, (name, there) -> {
+      Triggers joined = there == null ? new Triggers(name) : there;
+      joined.tasks++;
+      return joined;
+    });
+  }
+
+  /** A task ends; with the last one nobody listens any more. */
+  void leave() {
+    RUNNING.computeIfPresent(run, (name, there) -> {
+      if (--tasks > 0) {
+        return there;
+      }
+      thread.interrupt();
+      return null;
+    });
+  }
+
+  Barrier last() {
+    return last;
+  }
+
+  private void listen() {
+    String executor = SparkEnv.get().executorId();
+    while (!Thread.currentThread().isInterrupted()) {
+      try {
+        long known = last == null ? -1 : last.number();
+        byte[] answer = driver.askSync(Wire.bytes(new Wire.Await(executor, known)), PATIENCE, BYTES);
+        last = (Barrier) Wire.read(answer, Triggers.class.getClassLoader());
+      } catch (Exception error) {
+        // Scala throws checked exceptions that Java is not told of.
+        if (!((Throwable) error instanceof RpcTimeoutException)) {
+          LOG.debug("no more barriers come: {}", error.toString());
+          return;
+        }
+      }
+    }
+  }
+
+  /** On any thread. */
+  void report(Ack ack) {
+    driver.askSync(Wire.bytes(ack), PATIENCE, BYTES);
+  }
+}
