@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from millstream import journal
-from millstream.testing.faults import POINTS, Fault
+from millstream.testing.faults import BARRIER_POINTS, POINTS, Fault
 from tests.crash.lives import Lives
 from tests.crash.process import committed, until
 
@@ -133,7 +133,7 @@ def finish(lives: Lives, folder: Path, likes: list[tuple[str, str, int]]) -> Non
 def test_killed_at_each_named_point(folder: Path, mode: str, lives: Lives) -> None:
     lives.of(folder, mode)
     with Generator(folder.parent / "likes", seed=1) as generator:
-        for point in POINTS:
+        for point in (*(BARRIER_POINTS if mode == "real-time" else ()), *POINTS):
             fault = Fault(point, committed(folder / "checkpoint") + 3)
             if point in IN_EARNEST[mode]:
                 lives.killed(fault)

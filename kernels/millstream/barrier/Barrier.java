@@ -15,7 +15,9 @@ import java.nio.ByteBuffer;
  */
 public record Barrier(long number, long epoch, boolean light, long watermark, long clock, long published)
     implements Serializable {
-  /** What a message of the shuffle begins with if it is a barrier. Rows begin with their size, which is never negative. */
+  /**
+   * What a message of the shuffle begins with if it is a barrier. Rows begin with their size, which is never negative.
+   */
   private static final int MARK = -0x4D494C4C;
 
   private static final int BYTES = 2 * Integer.BYTES + 1 + 5 * Long.BYTES;

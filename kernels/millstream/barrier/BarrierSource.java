@@ -124,7 +124,8 @@ public final class BarrierSource implements SupportsRead {
 
     @Override
     public MicroBatchStream toMicroBatchStream(String checkpoint) {
-      return new BarrierStream(inner.toMicroBatchStream(checkpoint), UUID.randomUUID().toString());
+      return new BarrierStream(
+          inner.toMicroBatchStream(checkpoint), UUID.randomUUID().toString());
     }
   }
 }

@@ -66,9 +66,7 @@ final class BarrierStream
 
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
-    return inner instanceof SupportsAdmissionControl admits
-        ? admits.latestOffset(start, limit)
-        : inner.latestOffset();
+    return inner instanceof SupportsAdmissionControl admits ? admits.latestOffset(start, limit) : inner.latestOffset();
   }
 
   @Override

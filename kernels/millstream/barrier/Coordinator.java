@@ -27,6 +27,8 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
   private static final long LOOK_MILLIS = 50;
+  /** Where epochs are longer, time goes on between barriers, too. */
+  private static final long LIGHT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final transient SparkSession session;
   private final String job;
@@ -39,6 +41,8 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
   private volatile boolean closed;
   private transient volatile Throwable failure;
   private long number;
+  /** How far event time has come with the barriers of this run. */
+  private long applied;
 
   private Coordinator(SparkSession session, String job, long everyMillis, long patienceMillis) {
     this.session = session;
@@ -93,10 +97,15 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
       }
       SparkSession.setActiveSession(query.sparkSessionForStream());
       SparkEpochs epochs = new SparkEpochs(query);
+      boolean lights = epochs.timed() && everyNanos > 2 * LIGHT_NANOS;
       long next = System.nanoTime() + everyNanos;
-      while (rest(next)) {
-        next = System.nanoTime() + everyNanos;
-        checkpoint(epochs);
+      while (rest(lights ? Math.min(next, System.nanoTime() + LIGHT_NANOS) : next)) {
+        if (System.nanoTime() < next) {
+          light(epochs);
+        } else {
+          next = System.nanoTime() + everyNanos;
+          checkpoint(epochs);
+        }
       }
     } catch (InterruptedException stopped) {
       // The run is over.
@@ -117,9 +126,23 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     return !over();
   }
 
+  /** If event time has moved: what ends by then need not wait for the next checkpoint. */
+  private void light(SparkEpochs epochs) throws InterruptedException {
+    long watermark = epochs.watermark(endpoint.times());
+    if (watermark > applied) {
+      applied = watermark;
+      // The clock stands still within an epoch.
+      Barrier barrier = new Barrier(number++, epochs.number(), true, watermark, epochs.begun(), -1);
+      epochs.hear(barrier);
+      long begun = System.nanoTime();
+      endpoint.trigger(barrier);
+      reports(barrier, epochs.sources(), begun);
+    }
+  }
+
   private void checkpoint(SparkEpochs epochs) throws InterruptedException {
-    Barrier barrier = new Barrier(
-        number++, epochs.number(), false, epochs.watermark(), epochs.clock(), epochs.published());
+    applied = Math.max(applied, epochs.watermark(endpoint.times()));
+    Barrier barrier = new Barrier(number++, epochs.number(), false, applied, epochs.clock(), epochs.published());
     epochs.begin(barrier);
     Faults.at("barrier.trigger", barrier.epoch());
     long begun = System.nanoTime();

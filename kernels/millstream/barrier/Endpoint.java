@@ -3,8 +3,10 @@ package millstream.barrier;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Consumer;
 import org.apache.spark.rpc.RpcCallContext;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
@@ -24,6 +26,9 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   private final Map<String, RpcCallContext> waiting = new HashMap<>();
   private final BlockingQueue<Ack> acks = new LinkedBlockingQueue<>();
   private final CountDownLatch first = new CountDownLatch(1);
+  /** By accumulator, the greatest event time that any task has told of. */
+  private final Map<Long, Long> times = new ConcurrentHashMap<>();
+
   private Barrier last;
 
   Endpoint(RpcEnv env, String name, ClassLoader classes) {
@@ -40,6 +45,10 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   /** Open when the first task of the run has begun. */
   CountDownLatch first() {
     return first;
+  }
+
+  Map<Long, Long> times() {
+    return times;
   }
 
   BlockingQueue<Ack> acks() {
@@ -72,19 +81,33 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
 
   @Override
   public PartialFunction<Object, BoxedUnit> receiveAndReply(RpcCallContext context) {
-    return new AbstractPartialFunction<>() {
-      @Override
-      public boolean isDefinedAt(Object message) {
-        return message instanceof byte[];
-      }
+    return new Messages(message -> heard(message, context));
+  }
 
-      @Override
-      @SuppressWarnings("unchecked")
-      public <A extends Object, B> B applyOrElse(A message, Function1<A, B> otherwise) {
-        heard(Wire.read((byte[]) (Object) message, classes), context);
-        return (B) BoxedUnit.UNIT;
-      }
-    };
+  @Override
+  public PartialFunction<Object, BoxedUnit> receive() {
+    return new Messages(
+        message -> ((Wire.Seen) message).times().forEach((id, time) -> times.merge(id, time, Math::max)));
+  }
+
+  private final class Messages extends AbstractPartialFunction<Object, BoxedUnit> {
+    private final Consumer<Object> act;
+
+    Messages(Consumer<Object> act) {
+      this.act = act;
+    }
+
+    @Override
+    public boolean isDefinedAt(Object message) {
+      return message instanceof byte[];
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    public <A extends Object, B> B applyOrElse(A message, Function1<A, B> otherwise) {
+      act.accept(Wire.read((byte[]) (Object) message, classes));
+      return (B) BoxedUnit.UNIT;
+    }
   }
 
   @Override

@@ -63,6 +63,7 @@ final class ScanReader implements SupportsRealTimeRead<InternalRow> {
         barriers.pass(due, new Ack.Read(id, source.getOffset(), rows));
         rows = due.light() ? rows : 0;
       }
+      barriers.tell();
       RecordStatus status = source.nextWithTimeout(System.currentTimeMillis(), SLICE_MILLIS);
       if (status.hasRecord()) {
         rows++;

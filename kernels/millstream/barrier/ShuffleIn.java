@@ -99,7 +99,8 @@ final class ShuffleIn<K, C> extends StreamingShuffleReader<K, C> {
 
     /** As if a writer had sent this row. */
     private static DataMessage message(byte[] row) {
-      ByteBuf raw = Unpooled.buffer(Integer.BYTES + row.length).writeInt(row.length).writeBytes(row);
+      ByteBuf raw =
+          Unpooled.buffer(Integer.BYTES + row.length).writeInt(row.length).writeBytes(row);
       ShuffleChecksum sum = new ShuffleChecksum();
       sum.updateChecksum(raw, 0, raw.readableBytes());
       DataMessage message = new DataMessage(0, 0, raw.readableBytes(), raw, sum.getValue());

@@ -23,7 +23,9 @@ final class ShuffleOut<K, V> extends StreamingShuffleWriter<K, V> {
     barriers.out(this);
   }
 
-  /** On the task's own thread, between two rows. A thread of Spark's sends half-filled buffers: each shard has a lock. */
+  /**
+   * On the task's own thread, between two rows. A thread of Spark's sends half-filled buffers: each shard has a lock.
+   */
   void send(Barrier barrier) {
     byte[] bytes = new Barrier.Sent(barrier, writers).bytes();
     for (var shard : shards()) {

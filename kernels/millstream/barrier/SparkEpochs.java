@@ -18,13 +18,16 @@ import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata;
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadataBase;
 import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadataV2;
 import org.apache.spark.sql.execution.streaming.operators.stateful.EventTimeStatsAccum;
+import org.apache.spark.sql.execution.streaming.operators.stateful.EventTimeWatermarkExec;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter;
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOpStateStoreCheckpointInfo;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecutionContext;
+import org.apache.spark.sql.execution.streaming.runtime.WatermarkTracker;
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite;
 import org.apache.spark.sql.internal.connector.PartitionOffsetWithIndex;
+import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.util.AccumulatorContext;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
@@ -46,16 +49,20 @@ final class SparkEpochs {
 
   private final Map<Long, StateStoreWriter> states = new HashMap<>();
   private final List<HearsWatermarks> hearing = new ArrayList<>();
+  private final List<EventTimeWatermarkExec> times = new ArrayList<>();
+  private boolean timed;
   private StreamingWrite write;
   private int sources;
   private int tasks;
   private int writers;
   private MicroBatchExecutionContext epoch;
+  private long begun;
 
   /** When its tasks run. */
   SparkEpochs(MicroBatchExecution query) {
     this.query = query;
     epoch = (MicroBatchExecutionContext) query.getLatestExecutionContext();
+    begun = epoch.offsetSeqMetadata().batchTimestampMs();
     plan = epoch.executionPlan().executedPlan();
     plan.foreach(new AbstractFunction1<SparkPlan, BoxedUnit>() {
       @Override
@@ -90,6 +97,10 @@ final class SparkEpochs {
     if (node instanceof TransformWithStateExec stage
         && (Object) stage.statefulProcessor() instanceof HearsWatermarks hears) {
       hearing.add(hears);
+      timed |= stage.timeMode().equals(TimeMode.EventTime());
+    }
+    if (node instanceof EventTimeWatermarkExec time) {
+      times.add(time);
     }
   }
 
@@ -113,8 +124,37 @@ final class SparkEpochs {
     return write instanceof PublishesInTime waits ? waits.publishedBeforeNext() : -1;
   }
 
-  long watermark() {
-    return query.watermarkTracker().currentWatermark();
+  /** Whether a stage has timers by event time. */
+  boolean timed() {
+    return timed;
+  }
+
+  /**
+   * How far event time has come, with what tasks have told of since the last barrier. What is logged when an epoch is
+   * committed goes by their reports: rows behind the barrier may have told of it that will be read again.
+   */
+  long watermark(Map<Long, Long> seen) {
+    WatermarkTracker tracker = query.watermarkTracker();
+    synchronized (tracker) {
+      long current = tracker.currentWatermark();
+      var known = CollectionConverters.asJava(tracker.watermarkMap());
+      if (known.size() != times.size()) {
+        return current;
+      }
+      long least = Long.MAX_VALUE;
+      for (EventTimeWatermarkExec node : times) {
+        Option<Object> said = known.get(node.nodeId());
+        Long now = seen.get(node.eventTimeStats().id());
+        long logged = said == null || said.isEmpty() ? 0 : (Long) said.get();
+        least = Math.min(least, Math.max(logged, now == null ? 0 : now - node.delayMs()));
+      }
+      return times.isEmpty() ? current : Math.max(current, least);
+    }
+  }
+
+  /** The time on the clock for rows of the epoch that runs: that of the barrier before it. */
+  long begun() {
+    return begun;
   }
 
   long clock() {
@@ -134,6 +174,11 @@ final class SparkEpochs {
                 OffsetSeqMetadataV2.apply$default$4(),
                 OffsetSeqMetadataV2.apply$default$5())
             : OffsetSeqMetadata.apply(barrier.watermark(), barrier.clock(), before.conf()));
+    begun = barrier.clock();
+    hear(barrier);
+  }
+
+  void hear(Barrier barrier) {
     hearing.forEach(stage -> stage.watermark(barrier.watermark()));
   }
 
@@ -164,21 +209,20 @@ final class SparkEpochs {
 
   private void fill(Ack ack) {
     if (ack.read() != null) {
-      scans.get(ack.read().source())
+      scans
+          .get(ack.read().source())
           .endOffsetsAccumulator()
           .add(new PartitionOffsetWithIndex(ack.partition(), ack.read().at()));
     }
-    ack.times().forEach((id, time) ->
-        ((EventTimeStatsAccum) AccumulatorContext.get(id).get()).add(time));
+    ack.times()
+        .forEach((id, time) -> ((EventTimeStatsAccum) AccumulatorContext.get(id).get()).add(time));
     if (ack.state() != null) {
       var info = ack.state().info();
       StateStoreWriter state = states.get(ack.state().operator());
-      state.checkpointInfoAccumulator()
+      state
+          .checkpointInfoAccumulator()
           .add(new StatefulOpStateStoreCheckpointInfo(
-              info.partitionId(),
-              info.batchVersion(),
-              ids(info.stateStoreCkptId()),
-              ids(info.baseStateStoreCkptId())));
+              info.partitionId(), info.batchVersion(), ids(info.stateStoreCkptId()), ids(info.baseStateStoreCkptId())));
     }
   }
 
@@ -208,7 +252,9 @@ final class SparkEpochs {
     scans.forEach((source, scan) -> {
       long sum = 0;
       for (Ack ack : acks) {
-        sum += ack.read() != null && ack.read().source().equals(source) ? ack.read().rows() : 0;
+        sum += ack.read() != null && ack.read().source().equals(source)
+            ? ack.read().rows()
+            : 0;
       }
       found.put(scan.stream(), sum);
     });

@@ -2,14 +2,15 @@ package millstream.barrier;
 
 import java.io.Closeable;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import millstream.faults.Faults;
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.execution.streaming.state.StateStore;
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider.RocksDBStateStore;
+import org.apache.spark.sql.execution.streaming.state.StateStore;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
@@ -26,6 +27,8 @@ import org.apache.spark.util.TaskCompletionListener;
 public final class TaskBarriers {
   /** The property of a task that names its run; if there is none, it runs without barriers. */
   public static final String RUN = "millstream.barriers";
+
+  private static final long TELL_NANOS = 50_000_000;
 
   private static final ConcurrentHashMap<Long, TaskBarriers> TASKS = new ConcurrentHashMap<>();
 
@@ -45,6 +48,8 @@ public final class TaskBarriers {
   private Barrier ringing;
 
   private Barrier passed;
+  private long told = System.nanoTime();
+  private HashMap<Long, Long> seen = new HashMap<>();
   private volatile Throwable failure;
 
   private TaskBarriers(TaskContext context, String run) {
@@ -112,6 +117,20 @@ public final class TaskBarriers {
   void check() {
     if (failure != null) {
       throw new IllegalStateException("a checkpoint failed: " + failure.getMessage(), failure);
+    }
+  }
+
+  /** Between two records of a source: now and then the driver is told how far event time is. */
+  void tell() {
+    long now = System.nanoTime();
+    if (now - told < TELL_NANOS) {
+      return;
+    }
+    told = now;
+    HashMap<Long, Long> times = TaskCounters.of(context).times();
+    if (!times.equals(seen)) {
+      seen = times;
+      triggers.tell(new Wire.Seen(times));
     }
   }
 

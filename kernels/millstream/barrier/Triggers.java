@@ -83,4 +83,9 @@ final class Triggers {
   void report(Ack ack) {
     driver.askSync(Wire.bytes(ack), PATIENCE, BYTES);
   }
+
+  /** If it is lost, the next one says the same and more. */
+  void tell(Wire.Seen seen) {
+    driver.send(Wire.bytes(seen));
+  }
 }

@@ -9,6 +9,7 @@ import java.io.ObjectOutputStream;
 import java.io.ObjectStreamClass;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
 
 /**
  * What drivers and executors say to each other goes as bytes: Spark's own RPC threads began before the jars of the
@@ -19,6 +20,9 @@ final class Wire {
 
   /** An executor waits for a barrier later than the last that it knows. */
   record Await(String executor, long last) implements Serializable {}
+
+  /** A task tells how far event time is in what it has read, by accumulator. */
+  record Seen(HashMap<Long, Long> times) implements Serializable {}
 
   static byte[] bytes(Serializable message) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();

@@ -48,8 +48,8 @@ final class SinksWrite implements StreamingWrite, PublishesInTime {
 
   @Override
   public long publishedBeforeNext() {
-    boolean wait = SinkSpec.parse(sinks).stream()
-        .anyMatch(spec -> SinkKind.of(spec).publishesBeforeNext());
+    boolean wait =
+        SinkSpec.parse(sinks).stream().anyMatch(spec -> SinkKind.of(spec).publishesBeforeNext());
     return wait ? Publisher.publishNow(sinks) : -1;
   }
 

@@ -31,6 +31,7 @@ public final class Timers extends TimerStateImpl {
   private Counts counts;
   /** Whether Spark lets them ring. */
   private boolean sparks = true;
+
   private final UnsafeRow nothing =
       UnsafeProjection.create(new DataType[] {DataTypes.NullType}).apply(new GenericInternalRow(1));
 

@@ -145,8 +145,10 @@ class Job:
         return plan_job(self._sinks)
 
     def explain(self) -> str:
-        """The dataflow as a tree: operators, keys, append or changelog, stages, sinks with their guarantee; and which
-        sources hold time back."""
+        """The dataflow as a tree: operators, keys, append or changelog, stages, sinks with their guarantee; which
+        sources hold time back; and what the Spark session that is there lacks for real time."""
+        from millstream.runtime.real_time import warnings_of_session
+
         plan = self.plan()
         notes = {op: f"stage {i}" for i, stage in enumerate(plan.stages, 1) for op in stage.operators}
         shown: set[Node] = set()
@@ -157,7 +159,7 @@ class Job:
         ]
         for sink in plan.sinks:
             lines += tree(sink, {op: note for op, note in notes.items() if not isinstance(op, Pass)}, shown)
-        return "\n".join([*lines, *warnings(plan.sinks)])
+        return "\n".join([*lines, *warnings(plan.sinks), *warnings_of_session()])
 
     def start(
         self,

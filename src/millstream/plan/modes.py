@@ -10,6 +10,8 @@ from millstream.plan.errors import here
 
 UNITS = {"ms": 1, "millisecond": 1, "s": 1000, "second": 1000, "m": 60_000, "min": 60_000, "minute": 60_000}
 UNITS |= {"h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000, "w": 604_800_000, "week": 604_800_000}
+SHORTEST_EPOCH_MS = 100
+"""In real time: what is saved at a barrier, and written for it, would take all the time there is."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,16 @@ def available_now() -> MicroBatch:
 
 
 def real_time(checkpoint_every: str = "5 seconds") -> RealTime:
-    return RealTime(milliseconds(checkpoint_every))
+    every_ms = milliseconds(checkpoint_every)
+    if every_ms < SHORTEST_EPOCH_MS:
+        raise MillstreamError(
+            "MS-TIME-002",
+            f"a checkpoint every {checkpoint_every} is too often: a barrier takes a while to come through.",
+            at=here(),
+            hint=f"{SHORTEST_EPOCH_MS} ms or more; rows that are not committed yet are seen before that, by readers "
+            'with isolation="read_uncommitted"',
+        )
+    return RealTime(every_ms)
 
 
 def milliseconds(text: str) -> int:

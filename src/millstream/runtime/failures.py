@@ -17,14 +17,25 @@ OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
 STEP = re.compile(r'(?:step|source|sink) "([^"]+)"')
 UNKNOWN = "MS-RUN-004"
 """The code of what only Spark knows the reason of."""
-TRANSIENT = {UNKNOWN, "MS-RUN-003", "MS-RUN-005", "MS-SINK-005", "MS-JOURNAL-009", "MS-PROCESS-105", "MS-CLUSTER-008"}
+TRANSIENT = {
+    UNKNOWN,
+    "MS-RUN-003",
+    "MS-RUN-005",
+    "MS-RUN-014",
+    "MS-SINK-005",
+    "MS-JOURNAL-009",
+    "MS-PROCESS-105",
+    "MS-CLUSTER-008",
+}
 """Spark failed for a reason of its own, a cluster has too few slots or does not answer, a disk is full (so does the
-journal say), a committed epoch could not be published, a Python process was killed. Connectors have more."""
+journal say), a barrier hung, a committed epoch could not be published, a Python process was killed. Connectors have
+more."""
 HINTS = {
     "MS-CHECKPOINT-006": "this run was thought to have ended: leave the job to the other one",
     "MS-CHECKPOINT-005": "stop the other run first: a process that hangs holds its checkpoint until it has ended",
     "MS-SINK-008": "start the job as it was, so that these rows are published, and then take the sink out",
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
+    "MS-RUN-014": "is a sink or a machine stuck? what is committed is safe, and the rest is read again",
     "MS-SOURCE-007": MADE_ANEW,
 }
 """What to do about errors that come from the JVM. Connectors have more."""

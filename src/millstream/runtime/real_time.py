@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from millstream.errors import MillstreamError
 from millstream.plan.connectors import LimitsEpochs
 from millstream.plan.modes import RealTime
@@ -19,6 +21,16 @@ def refuse_long_epochs(plan: JobPlan, mode: RealTime) -> None:
                 at=sink.at,
                 hint="shorten checkpoint_every, or lengthen transaction_timeout",
             )
+
+
+def warnings_of_session() -> list[str]:
+    """What the Spark session that is there lacks, if there is one: nothing of Spark is loaded for it."""
+    if "pyspark.sql" not in sys.modules:
+        return []
+    from millstream.spark.barriers import in_explain
+
+    why = in_explain()
+    return [] if why is None else [f"warning: real time pauses between epochs: {why}"]
 
 
 def refuse_slow_sources(plan: JobPlan) -> None:

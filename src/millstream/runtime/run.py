@@ -115,6 +115,11 @@ class Run:
         return self._life.state
 
     @property
+    def pauses(self) -> str | None:
+        """Why rows wait between two epochs, in real time, where barriers cannot flow with them; None: they do not."""
+        return self._query.pauses if self._query else None
+
+    @property
     def over(self) -> bool:
         """Whether it has ended, one way or another."""
         return self._life.over

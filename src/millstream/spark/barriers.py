@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.plan.modes import Mode, RealTime
-from millstream.spark import jvm
+from millstream.spark import jvm, loaded
 from millstream.spark.target import Target
 
 LOG = logging.getLogger("millstream")
@@ -16,31 +16,42 @@ WANTED = "spark.millstream.barriers"
 """The setting of a session that lets real time run with barriers."""
 PATIENCE = "spark.millstream.barriers.patience"
 """How many milliseconds a barrier may take to come through."""
-SETTINGS = {WANTED: "false", PATIENCE: "600000"}
+SETTINGS = {WANTED: "true", PATIENCE: "600000"}
 """What holds unless the session says otherwise."""
+DELTAS = "spark.sql.streaming.stateStore.minDeltasForSnapshot"
+SPARSE = "100"
+"""So many epochs' changes are saved before a snapshot of all state is: the task waits for it."""
 FOREVER_MS = 10 * 365 * 86_400_000
 """How long the one batch of such a run lasts. In the log of Spark it does not end."""
 
 
-def flow(mode: Mode, target: Target, spark: SparkSession) -> bool:
-    """Whether a run does not pause between epochs. If it must, the log says why."""
-    if not isinstance(mode, RealTime) or spark.conf.get(WANTED) != "true":
-        return False
-    why = missing(spark)
-    if why is not None:
-        LOG.warning('job "%s" pauses between epochs, for barriers cannot flow: %s', target.job, why)
-    return why is None
-
-
-def missing(spark: SparkSession) -> str | None:
-    """Why barriers cannot flow; None: they can."""
+def pausing(spark: SparkSession) -> str | None:
+    """Why real time has to pause between epochs; None: barriers can flow."""
+    if spark.conf.get(WANTED, SETTINGS[WANTED]) != "true":
+        return f"the session has {WANTED} = false"
     why = jvm.named("millstream.barrier.Hooks").missing(spark._jsparkSession)
     return None if why is None else str(why)
+
+
+def pauses(mode: Mode, target: Target, spark: SparkSession) -> str | None:
+    """The same, of a run: the log tells of it."""
+    why = pausing(spark) if isinstance(mode, RealTime) else None
+    if why is not None:
+        LOG.warning('job "%s" pauses between epochs: %s', target.job, why)
+    return why
+
+
+def in_explain() -> str | None:
+    """The same, of the session that is there, if there is one and it can run jobs."""
+    spark = SparkSession.getActiveSession()
+    return pausing(spark) if spark is not None and loaded.has_kernels(spark) else None
 
 
 def coordinator(mode: RealTime, target: Target, spark: SparkSession) -> Any:
     """For a query that is about to be started."""
     patience = int(spark.conf.get(PATIENCE) or SETTINGS[PATIENCE])
+    if spark.conf.get(DELTAS, None) is None:
+        spark.conf.set(DELTAS, SPARSE)
     made = jvm.named("millstream.barrier.Coordinator").of
     return made(spark._jsparkSession, target.job, mode.checkpoint_every_ms, patience)
 

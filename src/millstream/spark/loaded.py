@@ -37,9 +37,13 @@ def add_later(spark: SparkSession, path: Path) -> None:
     spark._jsparkSession.sessionState().resourceLoader().addJar(str(path))
 
 
+def has_kernels(spark: SparkSession) -> bool:
+    return has(spark, "millstream.stage.Stage", loader(spark))
+
+
 def check(spark: SparkSession) -> None:
     """A session that the user made must have the kernels on its class path."""
-    if not has(spark, "millstream.stage.Stage", loader(spark)):
+    if not has_kernels(spark):
         raise MillstreamError(
             "MS-SETUP-002",
             "the Spark session does not have Millstream's kernels on its class path.",

@@ -13,7 +13,7 @@ from millstream.metrics.reading import SourceTime
 from millstream.plan.modes import Mode, RealTime
 from millstream.planner.stages import JobPlan
 from millstream.spark import jvm, tasks
-from millstream.spark.barriers import coordinator, flow
+from millstream.spark.barriers import coordinator, pauses
 from millstream.spark.epochs import clock_of, configure, started
 from millstream.spark.listeners import listen, listen_for_sources
 from millstream.spark.lower.job import Lowered
@@ -33,6 +33,7 @@ class Query:
         clock: Any,
         listeners: list[Any],
         coordinator: Any,
+        pauses: str | None,
         spark: SparkSession,
         opened: ExitStack,
     ) -> None:
@@ -46,6 +47,8 @@ class Query:
         self._opened = opened
         self._listeners = listeners
         self._coordinator = coordinator
+        self.pauses = pauses
+        """Why it ends all tasks between two epochs, in real time; None: it does not."""
         self.counts_rows = spark.conf.get(ROWS_ARE_COUNTED) == "true"
         """Of state. If Spark does not, it says 0 or -1."""
 
@@ -116,7 +119,8 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         committing = jvm.named("millstream.time.Committing")
         commits = target.folder.commits
         listen(committing(spark._jsparkSession, target.job, commits, tenure.decisions(), clock), spark, opened)
-        sent = coordinator(mode, target, spark) if isinstance(mode, RealTime) and flow(mode, target, spark) else None
+        why = pauses(mode, target, spark)
+        sent = coordinator(mode, target, spark) if isinstance(mode, RealTime) and why is None else None
         if sent is not None:
             opened.callback(sent.close)
         query = started(lowered, plan, mode, target, listed, spark, barriers=sent is not None)
@@ -124,4 +128,4 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         if sent is not None:
             opened.callback(sent.close)
         listeners = listen_for_sources(plan, target.job, query, spark, opened)
-        return Query(query, tenure, publisher, clock, listeners, sent, spark, opened.pop_all())
+        return Query(query, tenure, publisher, clock, listeners, sent, why, spark, opened.pop_all())

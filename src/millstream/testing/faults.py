@@ -26,6 +26,9 @@ POINTS = (
 )
 """In the order in which an epoch meets them."""
 
+BARRIER_POINTS = ("barrier.trigger", "barrier.aligned", "barrier.saved", "barrier.acked")
+"""Those of a barrier that flows with the rows, in real time, before its epoch is prepared."""
+
 REPAIR_POINTS = ("sink.repair.before", "sink.repair.after")
 """Those of a Kafka sink that writes again what the brokers have given up."""
 
@@ -41,7 +44,7 @@ class Fault:
     epoch: int | None = None
 
     def __post_init__(self) -> None:
-        points = (*POINTS, *REPAIR_POINTS, *CARRY_POINTS)
+        points = (*POINTS, *BARRIER_POINTS, *REPAIR_POINTS, *CARRY_POINTS)
         if self.point not in points:
             raise ValueError(f"no fault point {self.point!r}; there are: {', '.join(points)}")
 

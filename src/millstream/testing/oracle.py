@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,8 @@ FRAMES = 24
 """So many results of sinks are asked of Spark at once."""
 EPOCH = "500 ms"
 """In real time. A case has little input: longer epochs would only be waited for."""
+PORTIONS = 3
+"""In so many the input of each run comes in real time."""
 OPTIMISED = -1
 """Stands for an epoch: the last one, by the optimised plan."""
 
@@ -135,14 +138,15 @@ class Trial:
         job.checkpoint = str(self.checkpoint)
         return job
 
-    def feed(self) -> Iterator[dict[str, int | None]]:
-        """Appends a part of the input for each run, and says how many rows an epoch of it may take."""
+    def feed(self, portions: int = 1) -> Iterator[dict[str, int | None]]:
+        """Appends a part of the input for each run, in so many portions, and says how many rows an epoch may take."""
         cuts = {topic: self.cut(topic, len(changes)) for topic, changes in self.case.inputs.items()}
-        for run in range(self.runs):
+        for run, portion in product(range(self.runs), range(portions)):
             limits: dict[str, int | None] = {}
             for topic, changes in self.case.inputs.items():
                 part = changes[cuts[topic][run] : cuts[topic][run + 1]]
-                feed(self.journal, topic, part, PARTITIONS)
+                begin, end = (len(part) * at // portions for at in (portion, portion + 1))
+                feed(self.journal, topic, part[begin:end], PARTITIONS)
                 epochs = self.case.epochs / self.case.runs * self.random.uniform(0.5, 1.0)
                 limits[topic] = max(1, math.ceil(len(part) / epochs))
             yield limits
@@ -204,14 +208,22 @@ def refuse_unended(trial: Trial, last: int) -> None:
     assert not moved or watermark(trial.checkpoint, more[-1]) == until, f"time stands still after epoch {last}"
 
 
-def check_real_time(
-    case: Case, folder: Path, spark: SparkSession, seconds: float = 120, every: str = EPOCH
-) -> Report:
-    """Runs a case in real time until all input is committed, and compares after every epoch that read something. That
-    the optimised plan says the same in batch is for `check` to see: it has nothing to do with the mode."""
+def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: float = 120, every: str = EPOCH) -> Report:
+    """Runs a case in real time until all input is committed, and compares after every epoch that read something. Its
+    input comes in portions while it runs. That the optimised plan says the same in batch is for `check` to see: it has
+    nothing to do with the mode."""
     trial = Trial(case, folder)
-    for _ in trial.feed():
+    fed = trial.feed(PORTIONS)
+    for _ in range(trial.runs):
+        next(fed)
         run = trial.job().start(real_time(every), spark=spark)
+        try:
+            for _ in range(PORTIONS - 1):
+                wait_for(run, lambda: caught_up(trial), seconds)
+                next(fed)
+        except BaseException:
+            run.stop()
+            raise
         work_off(run, lambda: caught_up(trial), seconds)
         refuse_unread(trial)
     return compare(trial, trial.job(), telling(committed(trial.checkpoint)), spark, optimised=False)
@@ -259,12 +271,16 @@ def settle(trial: Trial, mode: RealTime, spark: SparkSession, *, killed: bool) -
 
 def work_off(run: Run, done: Callable[[], bool], seconds: float = 120) -> None:
     """Until the run ends, or has done what it is to do: in real time it has no end."""
-    until = time.monotonic() + seconds
     try:
-        while not run.poll(0.1) and not done() and time.monotonic() < until:
-            pass
+        wait_for(run, done, seconds)
     finally:
         run.stop()
+
+
+def wait_for(run: Run, done: Callable[[], bool], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while not run.poll(0.1) and not done() and time.monotonic() < until:
+        pass
 
 
 def caught_up(trial: Trial) -> bool:

@@ -48,6 +48,11 @@ def a_length_of_time_that_is_none(job: ms.Job) -> None:
 
 
 @wrong
+def checkpoints_too_often(job: ms.Job) -> None:
+    ms.real_time("20 ms")
+
+
+@wrong
 def restarts_without_attempts(job: ms.Job) -> None:
     ms.fixed_delay(attempts=0)
 
