@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, IsolationLevel, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, OffsetSpec
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,12 @@ class Topics:
         for future in made.values():
             future.result()
         return self.name(topic)
+
+    def widen(self, topic: str, partitions: int) -> None:
+        """To so many partitions in all."""
+        admin = self.admin
+        for done in admin.create_partitions([NewPartitions(topic, partitions)]).values():
+            done.result(30)
 
     def allow(self, topic: str, **settings: str) -> None:
         """Settings of a topic that is there."""

@@ -296,3 +296,20 @@ def test_real_time(topics: Topics, jobs: Jobs) -> None:
         until(lambda: topics.group("millstream.read", likes) == {0: 1}, run)
     finally:
         run.stop()
+
+
+def test_partitions_that_are_added_in_real_time(topics: Topics, jobs: Jobs) -> None:
+    """The run goes on behind its last epoch with a task more. It has not failed."""
+    rows = topics.create("rows", 1)
+    job = jobs.job()
+    job.stream(kafka.source(rows), "n INT", name="rows").group_by("n").agg(c="count(*)").to(jobs.out())
+    run = job.start(ms.real_time("300 ms"), spark=jobs.spark)
+    try:
+        topics.send(rows, {"n": 1}, {"n": 1})
+        until(lambda: {row["n"]: row["c"] for row in jobs.table().values()} == {1: 2}, run)
+        topics.widen(rows, 2)
+        topics.send(rows, {"n": 2}, partition=1)
+        until(lambda: {row["n"]: row["c"] for row in jobs.table().values()} == {1: 2, 2: 1}, run)
+        assert run.failures == []
+    finally:
+        run.stop()

@@ -43,7 +43,7 @@ public final class BarrierSource implements SupportsRead {
 
   /** The same rows, before a query is made of them. */
   public static Dataset<Row> into(Dataset<Row> rows) {
-    LogicalPlan plan = (LogicalPlan) rows.logicalPlan().transform(EACH);
+    LogicalPlan plan = rows.logicalPlan().transform(EACH);
     return Dataset$.MODULE$.ofRows(rows.sparkSession(), plan);
   }
 

@@ -28,6 +28,12 @@ final class BarrierStream
     return id;
   }
 
+  /** How many partitions there are now, behind these offsets: the system is asked. */
+  int partitions(Offset read) {
+    latestOffset(read, getDefaultReadLimit());
+    return planInputPartitions(read).length;
+  }
+
   @Override
   public PartitionReaderFactory createReaderFactory() {
     return new ScanReader.Factory(inner.createReaderFactory(), id);

@@ -30,6 +30,9 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
   /** Where epochs are longer, time goes on between barriers, too. */
   private static final long LIGHT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
+  /** How often sources are asked whether they have more partitions. */
+  private static final long DISCOVER_NANOS = TimeUnit.SECONDS.toNanos(5);
+
   private final transient SparkSession session;
   private final String job;
   private final String run = "millstream-barriers-" + UUID.randomUUID();
@@ -39,6 +42,8 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
   private transient volatile MicroBatchExecution query;
   private transient Thread thread;
   private volatile boolean closed;
+  private volatile boolean outgrown;
+  private long looked = System.nanoTime();
   private transient volatile Throwable failure;
   private long number;
   /** How far event time has come with the barriers of this run. */
@@ -105,6 +110,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
         } else {
           next = System.nanoTime() + everyNanos;
           checkpoint(epochs);
+          look(epochs);
         }
       }
     } catch (InterruptedException stopped) {
@@ -112,6 +118,18 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     } catch (Throwable error) {
       fail(error);
     }
+  }
+
+  private void look(SparkEpochs epochs) {
+    if (System.nanoTime() - looked > DISCOVER_NANOS && !over()) {
+      looked = System.nanoTime();
+      outgrown = epochs.outgrown();
+    }
+  }
+
+  /** Whether a source has partitions that no task reads: the query must be planned again. */
+  public boolean outgrown() {
+    return outgrown;
   }
 
   private boolean over() {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.SparkDataStream;
 import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
@@ -117,6 +118,16 @@ final class SparkEpochs {
   /** How many of them read a source. */
   int sources() {
     return sources;
+  }
+
+  /** Whether a source has partitions that no task reads. Asked between two epochs. */
+  boolean outgrown() {
+    return scans.values().stream().anyMatch(scan -> {
+      Option<Offset> read = epoch.startOffsets().get(scan.stream());
+      return read.isDefined()
+          && ((BarrierStream) scan.stream()).partitions(read.get())
+              > scan.inputPartitions().size();
+    });
   }
 
   /** The last epoch that is published, if a sink must publish before it goes on; otherwise -1. */

@@ -255,6 +255,8 @@ class Run:
                     raise beside.failure
             if not ended:
                 self._query.check()
+                if self._query.outgrown():
+                    self._renew()
                 return False
             self._close()
         except Exception as error:
@@ -262,6 +264,16 @@ class Run:
             return False
         self._life.move(State.FINISHED)
         return True
+
+    def _renew(self) -> None:
+        """A source has partitions that no task reads yet: the query is planned again, behind its last epoch."""
+        assert self._query is not None
+        LOG.info('job "%s" is started again: a source has more partitions', self.job)
+        self._query.stop()
+        self._close()
+        self._query = None
+        self._again_at = time.monotonic()
+        self._life.move(State.RESTARTING)
 
     def _close(self) -> None:
         """The sinks first publish, then what is published is carried. Each is closed whatever becomes of the others."""

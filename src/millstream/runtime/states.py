@@ -19,7 +19,7 @@ class State(Enum):
 
 MOVES: dict[State, frozenset[State]] = {
     State.CREATED: frozenset({State.RUNNING, State.FAILED}),
-    State.RUNNING: frozenset({State.FAILING, State.STOPPING, State.FINISHED}),
+    State.RUNNING: frozenset({State.FAILING, State.RESTARTING, State.STOPPING, State.FINISHED}),
     State.FAILING: frozenset({State.RESTARTING, State.FAILED}),
     State.RESTARTING: frozenset({State.RUNNING, State.FAILING, State.STOPPING}),
     State.STOPPING: frozenset({State.STOPPED, State.FAILED}),

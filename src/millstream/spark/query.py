@@ -76,6 +76,10 @@ class Query:
         """Raises an error if another run of the job has taken over."""
         self._tenure.decisions().requireOwn()
 
+    def outgrown(self) -> bool:
+        """Whether a source has got partitions that no task reads: it must be started again."""
+        return self._coordinator is not None and bool(self._coordinator.outgrown())
+
     def said_by_tasks(self) -> list[str]:
         """What its tasks said when they failed."""
         return tasks.failures(self._spark, str(self.query.runId))

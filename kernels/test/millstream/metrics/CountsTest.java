@@ -96,6 +96,36 @@ final class CountsTest {
   }
 
   @Test
+  void whatATaskHadCountedAtItsLastBarrierStaysWhenItIsStopped() {
+    driver.saved(TASK, rows(5));
+    driver.saved(OTHER, rows(2));
+    driver.mark(0);
+    driver.heard(TASK, rows(9));
+    assertEquals(11, sum());
+    driver.saved(TASK, rows(7));
+    assertEquals(11, sum(), "a heartbeat knew more");
+    driver.ended(TASK);
+    driver.ended(OTHER);
+    driver.merge(task(3));
+    assertEquals(12, sum(), "7 and 2 are saved");
+  }
+
+  @Test
+  void aRunGoesBackToItsLastCommittedBarrier() {
+    driver.saved(TASK, rows(5));
+    driver.mark(0);
+    driver.saved(TASK, rows(8));
+    driver.mark(1);
+    driver.back(0);
+    driver.ended(TASK);
+    driver.saved(OTHER, rows(4));
+    driver.mark(1);
+    driver.back(1);
+    driver.merge(task(1));
+    assertEquals(10, sum(), "5, then 4, then 1");
+  }
+
+  @Test
   void allFiguresAreAddedAndCopied() {
     Figures each = new Figures(1, 2, 3, 4, 5, 6, 7, 8);
     driver.add(each);
