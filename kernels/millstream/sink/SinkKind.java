@@ -22,8 +22,7 @@ public interface SinkKind {
    * {@code flowing}: rows of the next epoch are written while those of this one are prepared, and the one before is
    * published by then.
    */
-  record TaskId(
-      long epoch, int task, long tenure, long attempt, boolean each, long published, boolean flowing) {}
+  record TaskId(long epoch, int task, long tenure, long attempt, boolean each, long published, boolean flowing) {}
 
   static SinkKind of(SinkSpec spec) {
     return switch (spec.kind()) {
