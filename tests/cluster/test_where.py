@@ -65,7 +65,7 @@ def test_real_time_goes_on_when_executors_and_workers_die(cluster: Standalone, l
 
     Path(likes.path).with_name("stop").touch()
     lines = ran.lines()
-    assert lines[0] == "running"
+    assert lines[0] == "running, pauses: None"
     assert lines[1].startswith("stopped MS-RUN-0"), ran.stderr
     assert (likes.matches, likes.popular) == (likes.expected_matches, likes.expected_popular)
 

@@ -30,7 +30,13 @@ def requests(folder: str, epochs: int, proxy: S3Proxy, spark: SparkSession) -> C
             out.send({"n": n})
     proxy.clear()
     copying(folder).run(ms.available_now(), spark=spark)
-    parts = {"offsets": "/spark/offsets", "commits": "/spark/commits", "decisions": "/decisions", "source": "/numbers/0", "sink": "/copies/0"}
+    parts = {
+        "offsets": "/spark/offsets",
+        "commits": "/spark/commits",
+        "decisions": "/decisions",
+        "source": "/numbers/0",
+        "sink": "/copies/0",
+    }
     found: Counter[str] = Counter()
     for name, pattern in parts.items():
         found.update({f"{kind} {name}": count for kind, count in proxy.kinds(pattern).items()})

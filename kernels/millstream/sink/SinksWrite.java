@@ -106,8 +106,9 @@ final class SinksWrite implements StreamingWrite, PublishesInTime {
       discard(specs, epoch, decisions.tenure());
       return;
     }
-    // What is committed is published first. Behind it there may be an epoch that was sealed, and one that was begun.
-    long last = Publisher.publishNow(sinks);
+    // What is committed is published first: of this run, from the first epoch on. Behind it there may be an epoch that
+    // was sealed, and one that was begun.
+    long last = Math.max(epoch - 1, Publisher.publishNow(sinks));
     discard(specs, last + 1, decisions.tenure());
     discard(specs, last + 2, decisions.tenure());
   }

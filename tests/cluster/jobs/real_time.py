@@ -14,7 +14,7 @@ run = match_job().start(
     restarts=ms.fixed_delay(attempts=30, delay="200 ms"),
     on=ms.cluster(sys.argv[1], shared_disk=True, slots_within="30 seconds"),
 )
-print("running", flush=True)
+print(f"running, pauses: {run.pauses}", flush=True)
 while not Path("stop").exists():
     run.poll(0.1)
 run.stop()
