@@ -1,7 +1,7 @@
 """Kubernetes' API as a server in memory, and a kubelet that starts pods as processes of this machine.
 
-Pods' specs are real, and so are their loss and replacement. There are no images: the one of a name that is known here
-is the installed Spark. There is no network but loopback, and no volumes but empty folders and config maps.
+Pods' specs are real, and so are their loss and replacement. There are no images: one name is known, and stands for the
+installed Spark. There is no network but loopback, and no volumes but empty folders and config maps.
 
 `python -m servers.kubernetes` starts one and prints its master.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 import urllib.error
@@ -138,7 +139,11 @@ class Kubernetes:
     def _hosts(self) -> Path:
         """What DNS says in a real cluster: where services are. All of them are here."""
         services = [service["metadata"] for service in self.api.listed("services")]
-        names = ["localhost", *(f"{about['name']}.{about['namespace']}.svc" for about in services)]
+        names = [
+            "localhost",
+            socket.gethostname(),
+            *(f"{about['name']}.{about['namespace']}.svc" for about in services),
+        ]
         file = self._folder / "hosts"
         file.write_text("".join(f"127.0.0.1 {name}\n" for name in names))
         return file

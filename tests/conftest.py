@@ -24,6 +24,7 @@ LONGEST = (
     "postgres",
     "docs/test_readme.py",
     "cluster/test_where.py",
+    "cluster/test_yarn.py",
     "verify/test_verify_job.py",
     "crash/test_kill.py",
     "oracle/test_closing_law.py",

@@ -43,11 +43,13 @@ class Driver:
     ) -> None:
         """`known`: of its environment. `more`: for Spark's file of settings."""
         own = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
-        spark = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(folder)}
+        conf = folder / "conf"
+        conf.mkdir(exist_ok=True)
+        spark = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(conf)}
         # spark-submit looks for Python, and by it for Spark, on the path.
         found = {"PATH": f"{Path(PYTHON).parent}:{os.environ['PATH']}", "MILLSTREAM_LOG": str(folder / "spark.log")}
         defaults = {**DEFAULTS, **more}
-        (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
+        (conf / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
         self.process = subprocess.Popen(
             command,
             cwd=folder,

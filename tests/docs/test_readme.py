@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from pyspark.find_spark_home import _find_spark_home
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -26,6 +27,7 @@ def page(path: Path) -> object:
     """A page that runs a job starts Spark, one with a dialogue many a process: both take their time."""
     marks = [pytest.mark.slow] if re.search(r"\b(run|start)\(|^```console$", path.read_text(), re.MULTILINE) else []
     marks += [pytest.mark.server] if path.stem in SERVERS else []
+    marks += [pytest.mark.long] if path.stem in LONG else []
     return pytest.param(path, marks=marks, id=path.name)
 
 
@@ -63,11 +65,41 @@ def storages() -> Iterator[dict[str, str]]:
         yield {"SPARK_CONF_DIR": conf, "BUCKET": f"s3a://{s3.BUCKET}", "HDFS": files.url}
 
 
+@contextmanager
+def a_yarn() -> Iterator[dict[str, str]]:
+    from servers import yarn
+
+    with yarn.running() as cluster, small_sparks() as small:
+        yield {"HADOOP_CONF_DIR": str(cluster.conf), "SPARK_HOME": _find_spark_home(), **small}
+
+
+@contextmanager
+def a_kubernetes() -> Iterator[dict[str, str]]:
+    from servers import kubernetes
+    from servers.pod import IMAGE
+
+    with kubernetes.running() as cluster, small_sparks() as small:
+        yield {"KUBERNETES": cluster.master, "IMAGE": IMAGE, **small}
+
+
+@contextmanager
+def small_sparks() -> Iterator[dict[str, str]]:
+    """Spark's own settings for a small machine."""
+    with TemporaryDirectory() as folder:
+        settings = "spark.executor.memory 600m\nspark.driver.memory 600m\nspark.executor.cores 2\n"
+        Path(folder, "spark-defaults.conf").write_text(settings)
+        yield {"SPARK_CONF_DIR": folder, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+LONG = ("kubernetes", "yarn")
+"""Pages whose servers are started in the long run only."""
 SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
     "cluster": a_cluster,
     "kafka": a_kafka,
+    "kubernetes": a_kubernetes,
     "postgres": a_postgres,
     "storage": storages,
+    "yarn": a_yarn,
 }
 """Pages that take a server for granted, and what they find in their environment."""
 

@@ -92,7 +92,8 @@ def test_a_master_among_the_settings() -> None:
     ("options", "said"),
     [
         (["--master", "spark://h:1", "--deploy-mode", "cluster"], "no Python driver on a standalone cluster"),
-        (["--master", "yarn", "--deploy-mode", "cluster"], "spark-submit --deploy-mode cluster"),
+        (["--master", "local[4]", "--deploy-mode", "cluster"], "no cluster is named that can run it"),
+        (["--deploy-mode", "cluster"], "hint:  --master yarn or --master k8s://…"),
         (["--conf", "spark.x"], "write it as NAME=VALUE"),
         (["--master", "sc://h"], "MS-CLUSTER-003"),
     ],

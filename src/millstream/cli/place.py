@@ -63,7 +63,7 @@ def no_driver_there(master: str | None) -> MillstreamError:
         "MS-CLUSTER-006",
         "--deploy-mode cluster wants the driver on the cluster, and "
         + (
-            "Spark starts no Python driver on a standalone one."
+            "Spark starts no Python driver on a standalone cluster."
             if standalone
             else "no cluster is named that can run it."
         ),

@@ -37,7 +37,7 @@ def prepare(given: SparkSession | None, jars: tuple[Jars, ...], on: Cluster = HE
     refuse_connect(given)
     remote.through(files.bridge)
     spark = given or SparkSession.getActiveSession()
-    if spark is None:
+    if given is None and (spark is None or not where.fits(spark, on)):
         ahead.check(on)
     if not jars and not elsewhere:
         return
@@ -160,9 +160,16 @@ def made(on: Cluster, need: Need, parallelism: int, jars: tuple[Jars, ...]) -> S
         raise MillstreamError(
             "MS-CLUSTER-008",
             f"the Spark master {master} took no job from here.",
-            found=str(error).strip().splitlines()[0][:300] if str(error).strip() else None,
+            found=reason(error),
             hint="is it running, of Spark 4.3, and can its machines reach this one? spark.driver.host names it to them",
         ) from error
+
+
+def reason(error: Exception) -> str | None:
+    """The first cause, as far as Java tells: it is the last one that it names."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith(("Caused by: ", ": "))] or lines[:1]
+    return causes[-1].removeprefix("Caused by: ").removeprefix(": ")[:300] if causes else None
 
 
 def build(settings: dict[str, str]) -> SparkSession:

@@ -1,0 +1,224 @@
+"""`millstream run --deploy-mode cluster`: what is refused here, and what the cluster is handed."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import millstream as ms
+from millstream import journal
+from millstream.cli.main import main
+from millstream.errors import MillstreamError
+from millstream.spark import ahead, submit, yarn
+from millstream.spark.asked import asked
+from millstream.spark.python.ship import from_archive
+from millstream.spark.slots import Need
+from millstream.spark.submit import DRIVER, Submission, command
+from tests.plan.wrong.clusters import PODS, told
+
+JOB = """
+import millstream as ms
+from millstream import journal
+import beside_the_job
+job = ms.Job("copy", parallelism=3)
+job.stream(journal.source("in"), schema="id INT").to(journal.sink("out"))
+"""
+ON_PODS = [f"--conf={name}={value}" for name, value in PODS.items()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for topic in ("in", "out"):
+        journal.create(str(tmp_path / "journal"), topic)
+    (tmp_path / "job.py").write_text(JOB)
+    (tmp_path / "beside_the_job.py").write_text("two = 2")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+def run(*options: str) -> str:
+    done = CliRunner().invoke(main, ["run", "job.py", "--deploy-mode", "cluster", *options])
+    assert done.exit_code == 1
+    return done.output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--master", "yarn"], "MS-CLUSTER-004: the checkpoint of job "),
+        (
+            ["--master", "yarn", "--shared-disk"],
+            "MS-CLUSTER-010: the job is to run on YARN, and neither HADOOP_CONF_DIR",
+        ),
+        (
+            ["--master", "k8s://https://h", "--shared-disk"],
+            "MS-CLUSTER-011: the job is to run on Kubernetes, and no image",
+        ),
+        (["--master", "k8s://https://h", "--shared-disk", *ON_PODS], "MS-CLUSTER-012: the job is to run on Kubernetes"),
+    ],
+)
+def test_what_is_missing_is_said_before_the_cluster_hears_of_it(options: list[str], said: str, folder: Path) -> None:
+    with told():
+        assert run(*options).startswith(said)
+
+
+def test_a_driver_in_a_pod_needs_an_account_and_a_storage(folder: Path) -> None:
+    where = ["--master", "k8s://http://127.0.0.1:1", "--shared-disk", *ON_PODS]
+    with told():
+        assert run(*where) == (
+            "MS-CLUSTER-012: the driver is to run in a pod of Kubernetes, and no service account is named for it.\n"
+            "  hint:  --conf spark.kubernetes.authenticate.driver.serviceAccountName=NAME: one that may make, watch "
+            'and delete pods, services and config maps; the namespace\'s own, "default", most often may not\n'
+        )
+        where += ["--conf", "spark.kubernetes.authenticate.driver.serviceAccountName=spark"]
+        assert run(*where) == (
+            "MS-CLUSTER-013: the driver is to run in a pod of Kubernetes, and no storage is named from which it gets "
+            "the job's files.\n"
+            "  hint:  --conf spark.kubernetes.file.upload.path=s3a://BUCKET/FOLDER or hdfs://…: Spark puts them there\n"
+        )
+        where += ["--conf", "spark.kubernetes.file.upload.path=s3a://jobs"]
+        assert run(*where) == (
+            "MS-CLUSTER-008: the API server of Kubernetes does not answer.\n"
+            "  found: 127.0.0.1:1: Connection refused\n"
+            "  hint:  is it running, and is this machine in its network?\n"
+        )
+
+
+@pytest.fixture
+def handed(monkeypatch: pytest.MonkeyPatch) -> list[Submission]:
+    """What would go to the cluster."""
+    found: list[Submission] = []
+    monkeypatch.setattr(ahead, "check", lambda on, driver_too: None)
+    monkeypatch.setattr("millstream.cli.hand_over.submit", lambda what, named: found.append(what))
+    return found
+
+
+def test_what_is_handed_over(folder: Path, handed: list[Submission]) -> None:
+    options = ["--master", "yarn", "--deploy-mode", "cluster", "--shared-disk", "--restarts", "--mode", "real-time"]
+    more = ["--conf", "spark.executorEnv.MILLSTREAM_PYTHON=/py", "--conf", "spark.jars=a.jar", "--parallelism", "5"]
+    done = CliRunner().invoke(main, ["run", "job.py", *options, *more])
+    assert done.exit_code == 0, done.output
+    assert done.stderr == "copy: starting on yarn\ncopy: finished\n"
+    words = command(handed[0], folder)
+    assert words[words.index(str(DRIVER)) + 1 :] == [
+        *(str(folder), "job.py", "--master", "yarn", "--quiet", "--shared-disk", "--mode", "real-time"),
+        *("--parallelism", "5", "--restarts"),
+    ]
+    assert after(words, "--deploy-mode") == ["cluster"]
+    assert after(words, "--files") == [str(folder / "job.py")]
+    assert after(words, "--jars")[0].startswith("a.jar,")
+    assert after(words, "--jars")[0].endswith("millstream-kernels.jar")
+    settings = dict(pair.split("=", 1) for pair in after(words, "--conf"))
+    assert settings["spark.yarn.appMasterEnv.MILLSTREAM_PYTHON"] == "/py"
+    assert "spark.jars" not in settings
+    with zipfile.ZipFile(after(words, "--py-files")[0]) as modules:
+        assert modules.read("beside_the_job.py") == b"two = 2"
+
+
+def after(words: Sequence[str], option: str) -> list[str]:
+    return [words[place + 1] for place, word in enumerate(words) if word == option]
+
+
+def test_the_job_that_the_file_runs_is_meant(folder: Path, handed: list[Submission]) -> None:
+    more = 'ms.Job("other"); job.run(on=ms.cluster(shared_disk=True)); raise RuntimeError("not reached")'
+    (folder / "job.py").write_text(f"{JOB}\n{more}")
+    options = ["--master", "yarn", "--deploy-mode", "cluster", "--shared-disk"]
+    assert CliRunner().invoke(main, ["run", "job.py", *options]).exit_code == 0
+    assert handed[0].job == "copy"
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ({"hostname": "a"}, [("a", 8032)]),
+        ({"address": "b:1"}, [("b", 1)]),
+        ({"hostname": "a", "address": "${yarn.resourcemanager.hostname}:2"}, [("a", 2)]),
+        ({"address": "${of.another.file}:2"}, []),
+        ({"ha.rm-ids": "one, two", "hostname.one": "a", "address.two": "b:3"}, [("a", 8032), ("b", 3)]),
+        ({"scheduler.class": "x"}, []),
+    ],
+)
+def test_where_the_resource_manager_is(said: dict[str, str], found: list[tuple[str, int]]) -> None:
+    named = {f"yarn.resourcemanager.{name}": value for name, value in said.items()}
+    assert list(yarn.addresses(named)) == found
+
+
+def test_sparks_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "# a comment\nspark.a  one two \nspark.b=x=y\n\nspark.c: z\nspark.d\n"
+    (tmp_path / "spark-defaults.conf").write_text(lines)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert ahead.from_file() == {"spark.a": "one two", "spark.b": "x=y", "spark.c": "z", "spark.d": ""}
+
+
+REAL_TIME = Need(6, "2 for the sources' partitions, 2 × 2 for the stages' tasks")
+
+
+@pytest.mark.parametrize(
+    ("master", "known", "need", "wanted"),
+    [
+        ("spark://h:1", {}, REAL_TIME, {}),
+        ("yarn", {}, REAL_TIME, {"spark.executor.instances": "6"}),
+        ("yarn", {"spark.executor.cores": "4"}, REAL_TIME, {"spark.executor.instances": "2"}),
+        ("yarn", {"spark.executor.cores": "4", "spark.task.cpus": "2"}, REAL_TIME, {"spark.executor.instances": "3"}),
+        ("k8s://h", {}, Need(16), {"spark.executor.instances": "5"}),
+        ("k8s://h", {"spark.executor.instances": "1"}, Need(16), {}),
+        ("yarn", {"spark.executor.instances": "7"}, REAL_TIME, {}),
+        ("yarn", {"spark.dynamicAllocation.enabled": "true"}, REAL_TIME, {"spark.dynamicAllocation.minExecutors": "6"}),
+    ],
+)
+def test_how_many_executors_are_asked_for(
+    master: str, known: dict[str, str], need: Need, wanted: dict[str, str]
+) -> None:
+    """By a job of parallelism 5."""
+    assert asked(master, known, need, 5) == wanted
+
+
+def test_too_few_executors_are_asked_for() -> None:
+    with pytest.raises(MillstreamError) as caught:
+        asked("yarn", {"spark.executor.instances": "2", "spark.executor.cores": "2"}, REAL_TIME, 2)
+    caught.value.at = None
+    assert caught.value.text() == (
+        "MS-CLUSTER-014: real time needs 6 task slots at once (2 for the sources' partitions, 2 × 2 for the stages' "
+        "tasks), and the settings ask for fewer.\n"
+        "  found: spark.executor.instances 2, each with 2\n"
+        "  hint:  leave spark.executor.instances out, or ask for 3; or lower parallelism"
+    )
+
+
+def test_modules_that_came_in_an_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "modules.zip", "w") as made:
+        for name in ("one.py", "two/__init__.py", "two/deep/er.py", "two/data.txt", "twofold.py"):
+            made.writestr(name, name)
+    archive = str(tmp_path / "modules.zip")
+    assert from_archive(archive, "one") == {"one.py": "one.py"}
+    assert list(from_archive(archive, "two")) == ["two/__init__.py", "two/deep/er.py"]
+
+
+def test_a_cluster_that_takes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What spark-submit says last, and where the rest is."""
+    script = folder / "bin" / "spark-submit"
+    script.parent.mkdir()
+    script.write_text(
+        '#!/bin/sh\necho "Submitted application application_1_2"\necho "	 diagnostics: too large"\nexit 1\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setattr(submit, "_find_spark_home", lambda: str(folder))
+    monkeypatch.setenv("MILLSTREAM_LOG", str(folder / "log"))
+    names: list[str] = []
+    what: Any = Submission("copy", folder / "job.py", ms.cluster("yarn"), (), "", ())
+    with pytest.raises(MillstreamError) as caught:
+        submit.submit(what, names.append)
+    assert names == ["application_1_2"]
+    assert caught.value.text() == (
+        'MS-CLUSTER-015: job "copy" failed on the cluster.\n'
+        "  found: too large\n"
+        f"  hint:  `yarn logs -applicationId application_1_2` shows what the driver said; what spark-submit said is in "
+        f"{folder / 'log'}"
+    )
