@@ -224,11 +224,16 @@ public final class PartitionLog {
     deleteOpen(file -> file.writer().equals(writer) && file.epoch() <= epoch);
   }
 
-  /** Before a run: deletes what is left of a writer's epochs, up to the last committed one and after it. */
-  public void clean(String writer, long committed) throws IOException {
-    deleteOpen(file -> file.writer().equals(writer));
+  /** Before a run: deletes what earlier tenures left of a writer's epochs that do not count. */
+  public void clean(String writer, long committed, long tenure) throws IOException {
+    deleteOpen(file -> file.writer().equals(writer) && file.tenure() < tenure);
     if (!disk.renames()) {
-      disk.deleteAll(folder + "/" + SegmentName.epochs(writer, committed + 1));
+      String epoch = folder + "/" + SegmentName.epochs(writer, committed + 1);
+      for (String name : disk.list(epoch)) {
+        if (SegmentName.Open.tenureOf(name) < tenure) {
+          disk.delete(epoch + "/" + name);
+        }
+      }
     }
   }
 

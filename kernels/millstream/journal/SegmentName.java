@@ -100,6 +100,11 @@ public record SegmentName(String file, long base, String token, String path, lon
       return SegmentName.token(writer, epoch, task);
     }
 
+    /** Of a file that stays where its task wrote it: {@code <task>-<tenure>-<attempt>.seg}. */
+    static long tenureOf(String name) {
+      return Long.parseLong(name.split("-")[1]);
+    }
+
     /** Below the partition's folder. */
     String path(boolean renamed) {
       return renamed

@@ -72,7 +72,8 @@ final class KafkaCommitter implements Committer {
   }
 
   @Override
-  public void recover(long lastCommitted) throws IOException {
+  public void recover(long lastCommitted, long tenure, Fence fence) throws IOException {
+    fence.check();
     repairs.delete();
     transactions().abortOpen();
   }

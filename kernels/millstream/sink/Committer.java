@@ -31,8 +31,11 @@ public interface Committer extends AutoCloseable {
   /** Second phase: publishes an epoch that counts. Doing it again changes nothing, also if it was done in part. */
   void publish(long epoch, JsonNode prepared, Fence fence) throws IOException;
 
-  /** Before a run, when all epochs that count are published: throws away whatever else there is. */
-  void recover(long lastCommitted) throws IOException;
+  /**
+   * Before a run, when all epochs that count are published: throws away what earlier tenures left. Not what later ones
+   * write: this one may have been taken over from meanwhile.
+   */
+  void recover(long lastCommitted, long tenure, Fence fence) throws IOException;
 
   /** The epoch failed: throws away what tasks of this tenure wrote, as far as possible. */
   void discard(long epoch, long tenure) throws IOException;

@@ -90,11 +90,13 @@ final class FileCommitter implements Committer {
   }
 
   @Override
-  public void recover(long lastCommitted) throws IOException {
-    for (Path rest : folder.ready().values()) {
+  public void recover(long lastCommitted, long tenure, Fence fence) throws IOException {
+    for (Path rest : folder.ready().headMap(lastCommitted, true).values()) {
       folder.delete(rest);
     }
-    folder.delete(folder.open());
+    for (Path rest : folder.openBefore(tenure)) {
+      folder.delete(rest);
+    }
   }
 
   @Override

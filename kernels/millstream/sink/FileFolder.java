@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -74,6 +76,17 @@ final class FileFolder {
 
   Path open() {
     return new Path(root, "_open/" + writer);
+  }
+
+  /** What tasks of earlier tenures wrote. */
+  List<Path> openBefore(long tenure) throws IOException {
+    List<Path> found = new ArrayList<>();
+    for (FileStatus status : list(open())) {
+      if (Long.parseLong(status.getPath().getName()) < tenure) {
+        found.add(status.getPath());
+      }
+    }
+    return found;
   }
 
   Path open(long tenure, long epoch) {

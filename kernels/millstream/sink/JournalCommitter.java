@@ -95,9 +95,9 @@ final class JournalCommitter implements Committer {
   }
 
   @Override
-  public void recover(long lastCommitted) throws IOException {
+  public void recover(long lastCommitted, long tenure, Fence fence) throws IOException {
     for (PartitionLog log : logs) {
-      log.clean(spec.writer(), lastCommitted);
+      log.clean(spec.writer(), lastCommitted, tenure);
     }
   }
 

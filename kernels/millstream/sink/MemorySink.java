@@ -94,7 +94,7 @@ public final class MemorySink implements SinkKind {
     }
 
     @Override
-    public void recover(long lastCommitted) {
+    public void recover(long lastCommitted, long tenure, Fence fence) {
       synchronized (kept) {
         kept.prepared.clear();
       }

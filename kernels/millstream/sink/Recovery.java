@@ -75,7 +75,7 @@ public final class Recovery {
       Publisher.publish(decision, committers, decisions);
     }
     for (Committer committer : committers.values()) {
-      committer.recover(decisions.lastEpoch());
+      committer.recover(decisions.lastEpoch(), decisions.tenure(), decisions::requireOwn);
     }
   }
 

@@ -50,7 +50,7 @@ final class SinksBatch implements BatchWrite {
     try {
       each((committer, spec) -> committer.claim(locks));
       each((committer, spec) -> committer.requireUnused());
-      each((committer, spec) -> committer.recover(EPOCH - 1));
+      each((committer, spec) -> committer.recover(EPOCH - 1, TENURE, Committer.Fence.NONE));
     } catch (RuntimeException e) {
       release();
       throw e;

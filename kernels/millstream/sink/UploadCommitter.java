@@ -92,7 +92,9 @@ final class UploadCommitter implements Committer {
   }
 
   @Override
-  public void recover(long lastCommitted) throws IOException {
+  public void recover(long lastCommitted, long tenure, Fence fence) throws IOException {
+    // Uploads are thrown away by folder, whoever began them.
+    fence.check();
     uploads.abortAll(folder.published(lastCommitted + 1).toString());
   }
 
