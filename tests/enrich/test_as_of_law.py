@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 KEYS, EVENTS, CLOSING = 4, 500, -1
+FIRST = 100
+"""The number of the first fact. No key of a place is as large: what is known of one depends on when a fact comes."""
 INPUTS = ("facts", "prices", "places")
 LIMITS = {"facts": 72, "prices": 24, "places": 36}
 VERSION = "k INT, x INT, v INT, since TIMESTAMP"
@@ -70,7 +72,7 @@ class Input:
         if kind < 0.6:
             at = None if random.random() < 0.02 else since
             key = None if random.random() < 0.05 else row["k"]
-            yield "facts", {**row, "k": key, "n": n + EVENTS * self._place, "at": at}, None, when
+            yield "facts", {**row, "k": key, "n": FIRST + n + EVENTS * self._place, "at": at}, None, when
         elif kind < 0.8:
             gone = random.random() < 0.2
             yield "prices", {} if gone else {**row, "x": 0, "since": since}, {"k": row["k"]}, when

@@ -17,6 +17,7 @@ from millstream.cli.main import main
 from millstream.errors import MillstreamError
 from millstream.spark import ahead, submit, yarn
 from millstream.spark.asked import asked
+from millstream.spark.launch import Log
 from millstream.spark.python.ship import from_archive
 from millstream.spark.slots import Need
 from millstream.spark.submit import DRIVER, Submission, command
@@ -211,6 +212,7 @@ def test_a_cluster_that_takes_nothing(folder: Path, monkeypatch: pytest.MonkeyPa
     script.chmod(0o755)
     monkeypatch.setattr(submit, "_find_spark_home", lambda: str(folder))
     monkeypatch.setenv("MILLSTREAM_LOG", str(folder / "log"))
+    monkeypatch.setattr(submit, "LOG", Log())
     names: list[str] = []
     what: Any = Submission("copy", folder / "job.py", ms.cluster("yarn"), (), "", ())
     with pytest.raises(MillstreamError) as caught:

@@ -275,6 +275,7 @@ def test_a_certificate_says_where_and_what(tmp_path: Path) -> None:
         given=Input(10, 1),
         choice=Choice(VISITS, 1),
         mode="real-time",
+        storage=None,
     )
     certificate = Certificate(trial, tmp_path, {})  # type: ignore[arg-type]
     for epoch in range(2):

@@ -127,6 +127,10 @@ public final class PartitionLog {
   /** The offset that the next record will get: counts the last segment, from where it was counted before. */
   public long end() throws IOException {
     refresh();
+    return listedEnd();
+  }
+
+  private long listedEnd() throws IOException {
     return segments.isEmpty() ? 0 : count(segments.get(segments.size() - 1), false);
   }
 
@@ -195,7 +199,8 @@ public final class PartitionLog {
     if (holds(open.token())) {
       return false;
     }
-    long base = endAfterRepair();
+    // Only a local disk has something to repair; elsewhere, to list is to ask another machine.
+    long base = disk.isLocal() ? endAfterRepair() : listedEnd();
     if (!disk.renames()) {
       // Of its own name: whoever finds it taken has put it there itself.
       disk.createNew(folder + "/" + SegmentName.naming(base, open, records, bytes), new byte[0]);
