@@ -14,6 +14,7 @@ from tests.postgres import bills
 from tests.storage.test_jobs import wait
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
+ON = pytest.mark.parametrize("elsewhere", ["s3", pytest.param("hdfs", marks=pytest.mark.long)], indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,7 @@ def database(server: postgres.Postgres) -> Iterator[str]:
         connection.execute("DROP TABLE bills, seen, totals, one")
 
 
+@ON
 def test_from_a_database_to_a_database(elsewhere: str, database: str, spark: SparkSession) -> None:
     bills.change(database, 1)
     for number in (2, 3):
@@ -46,6 +48,7 @@ def test_from_a_database_to_a_database(elsewhere: str, database: str, spark: Spa
     assert bills.in_step(database)
 
 
+@ON
 def test_a_batch_carries_its_rows(elsewhere: str, database: str, spark: SparkSession) -> None:
     bills.change(database, 1)
     bills.bills_job(database, elsewhere).run(ms.batch(), spark=spark)

@@ -109,7 +109,8 @@ class Trial:
     def __exit__(self, *_: object) -> None:
         self._worker.close()
         self._listener.close()
-        self._forget()
+        if self.storage:
+            self._forget()
 
     @property
     def real_time(self) -> bool:
