@@ -212,6 +212,7 @@ def test_a_cluster_that_takes_nothing(folder: Path, monkeypatch: pytest.MonkeyPa
     script.chmod(0o755)
     monkeypatch.setattr(submit, "_find_spark_home", lambda: str(folder))
     monkeypatch.setenv("MILLSTREAM_LOG", str(folder / "log"))
+    monkeypatch.delenv("MILLSTREAM_VERBOSE", raising=False)
     monkeypatch.setattr(submit, "LOG", Log())
     names: list[str] = []
     what: Any = Submission("copy", folder / "job.py", ms.cluster("yarn"), (), "", ())
