@@ -20,7 +20,7 @@ from millstream.testing.faults import POINTS, Fault
 from servers.hdfs import Hdfs
 from servers.s3 import S3, settings
 from tests.conftest import within_reach
-from tests.crash.likes import Generator, expected, found
+from tests.crash.likes import ENOUGH, Generator, expected, found
 from tests.crash.lives import Lives
 from tests.crash.process import until
 from tests.crash.serve import CONNECTORS, SETTINGS
@@ -72,7 +72,7 @@ def finish(lives: Lives, place: Place, likes: list[tuple[str, str, int]], spark:
     lives.stop()
     matches, popular = found(path)
     want_matches, want_popular = expected(likes)
-    assert want_matches.total() > 20, "the likes were too few to show anything"
+    assert want_matches.total() > ENOUGH, "the likes were too few to show anything"
     rows = spark.read.parquet(f"{place.at}/files").select("liker", "liked", "first", "second").collect()
     for sink in (matches, Counter(tuple(row) for row in rows)):
         assert sink - want_matches == Counter(), "some are there that should not be, or twice"

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -70,7 +69,7 @@ public final class Recovery {
 
   private void finish(Decisions decisions) throws IOException {
     clean();
-    for (Decision decision : new ArrayList<>(decisions.unpublished())) {
+    for (Decision decision : decisions.unpublished()) {
       paths.record(decision);
       Publisher.publish(decision, committers, decisions);
     }
