@@ -52,7 +52,7 @@ def test_records_with_other_fields(path: str, spark: SparkSession) -> None:
     assert [record.json()["offset"] for record in journal.read(path, "bad")] == [2, 3, 4]
 
 
-def test_a_topic_that_was_made_anew(path: str, spark: SparkSession) -> None:
+def test_a_topic_that_was_created_again(path: str, spark: SparkSession) -> None:
     """The job was further than the new topic is."""
     for names in ("abc", "d"):
         shutil.rmtree(Path(path) / "people")

@@ -14,11 +14,15 @@ import pytest
 
 import millstream as ms
 from millstream import journal
+from millstream.runtime.history import failures
+from millstream.storage import CheckpointFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROWS = 4000
+ROOM = 100 << 10
+"""For the first epochs of a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,14 @@ class Tight:
         made = ms.Job("copy", checkpoint=str(self.folder / "checkpoint"), parallelism=1)
         source = journal.source("in", path=str(self.folder / "journal"), max_rows_per_epoch=500)
         made.stream(source, schema="id BIGINT, text STRING").to(journal.sink("out", path=str(self.disk / "journal")))
+        return made
+
+    def counting(self) -> ms.Job:
+        """A job whose state fills the disk."""
+        made = ms.Job("texts", checkpoint=str(self.disk / "checkpoint"), parallelism=1)
+        source = journal.source("in", path=str(self.folder / "journal"), max_rows_per_epoch=500)
+        counts = made.stream(source, schema="id BIGINT, text STRING").group_by("id").agg(text="max(text)")
+        counts.to(journal.sink("texts", path=str(self.folder / "journal")))
         return made
 
     def copied(self) -> list[int]:
@@ -94,3 +106,24 @@ def test_a_job_waits_for_room(tight: Tight, spark: SparkSession) -> None:
     assert [failure.error.code for failure in run.failures] == ["MS-RUN-005"] * 2
     assert run.state.value == "finished"
     assert tight.copied() == list(range(ROWS))
+
+
+def test_a_checkpoint_that_fails_is_made_again_as_often_as_is_tolerated(tight: Tight, spark: SparkSession) -> None:
+    """No number is skipped: it goes on from the last that did not fail."""
+    journal.create(tight.folder / "journal", "texts", 1)
+    free = os.statvfs(tight.disk)
+    with tight.ballast.open("ab") as ballast:
+        ballast.write(b"x" * (free.f_bavail * free.f_frsize - ROOM))
+    options = ms.checkpoints(keep=2, tolerate=50)
+    run = tight.counting().start(ms.available_now(), spark=spark, checkpoints=options)
+    while not run.poll(0.2):
+        if len(run.failures) == 2:
+            tight.ballast.unlink(missing_ok=True)
+            subprocess.run(["mount", "-o", "remount,size=60m", str(tight.disk)], check=True)
+    assert run.state.value == "finished"
+    assert {failure.error.code for failure in run.failures} <= {"MS-RUN-005", "MS-SINK-005"}
+    assert len(run.failures) >= 2
+    noted = failures(CheckpointFolder.at(str(tight.disk / "checkpoint")))
+    assert len(noted) == len(run.failures)
+    records = [json.loads(record.value or b"") for record in journal.read(tight.folder / "journal", "texts")]
+    assert sorted(record["id"] for record in records) == list(range(ROWS))

@@ -15,8 +15,8 @@ import millstream as ms
 from millstream import journal
 from millstream.cli.main import main
 from millstream.errors import MillstreamError
-from millstream.spark import ahead, submit, yarn
-from millstream.spark.asked import asked
+from millstream.spark import ahead, submit, where, yarn
+from millstream.spark.asked import RECOVERY, asked
 from millstream.spark.launch import Log
 from millstream.spark.python.ship import from_archive
 from millstream.spark.slots import Need
@@ -170,6 +170,8 @@ REAL_TIME = Need(6, "2 for the sources' partitions, 2 × 2 for the stages' tasks
         ("yarn", {"spark.executor.cores": "4", "spark.task.cpus": "2"}, REAL_TIME, {"spark.executor.instances": "3"}),
         ("k8s://h", {}, Need(16), {"spark.executor.instances": "5"}),
         ("k8s://h", {"spark.executor.instances": "1"}, Need(16), {}),
+        ("k8s://h", {}, REAL_TIME, {"spark.executor.instances": "6", RECOVERY: "false"}),
+        ("k8s://h", {RECOVERY: "true"}, REAL_TIME, {"spark.executor.instances": "6"}),
         ("yarn", {"spark.executor.instances": "7"}, REAL_TIME, {}),
         ("yarn", {"spark.dynamicAllocation.enabled": "true"}, REAL_TIME, {"spark.dynamicAllocation.minExecutors": "6"}),
     ],
@@ -225,3 +227,18 @@ def test_a_cluster_that_takes_nothing(folder: Path, monkeypatch: pytest.MonkeyPa
         f"  hint:  `yarn logs -applicationId application_1_2` shows what the driver said; what spark-submit said is in "
         f"{folder / 'log'}"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "found", "fits"),
+    [
+        ("spark.executor.memory", "1g", "1g", True),
+        ("spark.executor.memory", "1g", "11g", False),
+        ("spark.executor.memory", "1g", None, False),
+        ("spark.executor.extraJavaOptions", "-Xss4m", "-Djava.net.preferIPv6Addresses=false -Xss4m", True),
+        ("spark.executor.extraJavaOptions", "-Xss4m", "-Djava.net.preferIPv6Addresses=false", False),
+    ],
+)
+def test_a_session_has_what_was_chosen(name: str, wanted: str, found: str | None, fits: bool) -> None:
+    """Spark puts options of its own before those of the user."""
+    assert where.same(name, wanted, found) == fits

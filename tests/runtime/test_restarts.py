@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import millstream as ms
 from millstream import journal
+from millstream.spark import query as queries
+from millstream.spark.epochs import started
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,3 +73,37 @@ def test_a_division_by_zero_is_no_reason_either(tmp_path: Path, spark: SparkSess
         run.wait()
     assert error.value.code == "MS-EXPR-009"
     assert (run.failures, run.state.value) == ([], "failed")
+
+
+def test_a_start_that_fails_is_not_another_run(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has taken the checkpoint over before it fails, as when a sink's server is away for a moment."""
+    path = str(tmp_path / "journal")
+    for topic in ("in", "out"):
+        journal.create(path, topic, 1)
+    job = ms.Job("copy", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
+    job.stream(journal.source("in", path=path), schema="id BIGINT").to(journal.sink("out", path=path))
+    run = job.start(ms.micro_batch("0 seconds"), restarts=ms.fixed_delay(5, "0 seconds"), spark=spark)
+    failures = [OSError("one"), OSError("two"), OSError("three")]
+    check = queries.Query.check
+
+    def first_fail(what: Callable[..., Any]) -> Callable[..., Any]:
+        def tried(*arguments: Any, **options: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return what(*arguments, **options)
+
+        return tried
+
+    monkeypatch.setattr(queries, "started", first_fail(started))
+    monkeypatch.setattr(queries.Query, "check", first_fail(check))
+    while failures:
+        run.poll(0.1)
+    with journal.producer(path, "in") as producer:
+        producer.send({"id": 1})
+    while not list(journal.read(path, "out")):
+        run.poll(0.1)
+    run.stop()
+    assert [record.json() for record in journal.read(path, "out")] == [{"id": 1}]
+    assert len(run.failures) == 3

@@ -224,7 +224,7 @@ def test_nothing_that_kernels_are_told_is_saved(likes: Likes) -> None:
     assert saved == {
         *("key", "timers", "operators"),
         *("tag", "slots", "state"),
-        *("by", "variables", "means"),
+        *("by", "variables", "means", "computes", "layout", "results"),
         *("name", "kind", "value"),
     }
     kinds: list[type[Hosted | Told]] = [Hosted, *Told.__subclasses__()]

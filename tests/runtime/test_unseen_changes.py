@@ -64,7 +64,8 @@ def plain(change: Any) -> dict[str, Any]:
     return {**change.row, "op": "delete"} if isinstance(change, Delete) else {"op": "insert", **change}
 
 
-@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [False, True])
 def test_epoch_by_epoch(millstream: Runner, restart: bool) -> None:
     result = millstream.run(build(), {"uses": [[row] for row in ROWS]}, restart_between=restart)
     records = {name: [plain(row) for rows in result[name].epochs for row in rows] for name in SINKS}

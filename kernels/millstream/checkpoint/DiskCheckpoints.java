@@ -2,10 +2,12 @@ package millstream.checkpoint;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import millstream.journal.Disk;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.PathFilter;
@@ -42,9 +44,9 @@ public class DiskCheckpoints extends FileSystemBasedCheckpointFileManager {
   @Override
   public CancellableFSDataOutputStream createAtomic(Path path, boolean overwrite) {
     try {
-      return Later.of(path, new Pending(disk.whole(address(path), !overwrite)));
+      return Later.of(path, new Pending(path, disk.whole(address(path), !overwrite)));
     } catch (IOException error) {
-      throw sneaky(error);
+      throw sneaky(notWritten(path, error));
     }
   }
 
@@ -106,18 +108,56 @@ public class DiskCheckpoints extends FileSystemBasedCheckpointFileManager {
     throw (E) error;
   }
 
+  /** Runs know by these words that a checkpoint failed. A file that must be new and is not is another matter. */
+  private static IOException notWritten(Path path, IOException error) {
+    return error instanceof FileAlreadyExistsException
+        ? error
+        : new IOException("the checkpoint's file " + path + " could not be written: " + error.getMessage(), error);
+  }
+
+  /** Says which file could not be written. */
+  private static final class Named extends OutputStream {
+    private final Path path;
+    private final OutputStream file;
+
+    Named(Path path, OutputStream file) {
+      this.path = path;
+      this.file = file;
+    }
+
+    @Override
+    public void write(int one) throws IOException {
+      write(new byte[] {(byte) one}, 0, 1);
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+      try {
+        file.write(bytes, offset, length);
+      } catch (IOException error) {
+        throw notWritten(path, error);
+      }
+    }
+  }
+
   /** A file that is not there before it is closed. */
   private static final class Pending extends CancellableFSDataOutputStream {
+    private final Path path;
     private final Disk.Whole file;
 
-    Pending(Disk.Whole file) {
-      super(file);
+    Pending(Path path, Disk.Whole file) {
+      super(new Named(path, file));
+      this.path = path;
       this.file = file;
     }
 
     @Override
     public void close() throws IOException {
-      file.close();
+      try {
+        file.close();
+      } catch (IOException error) {
+        throw notWritten(path, error);
+      }
     }
 
     @Override

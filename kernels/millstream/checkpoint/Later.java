@@ -3,6 +3,8 @@ package millstream.checkpoint;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
@@ -14,23 +16,31 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
  * durable.
  */
 public final class Later {
-  private static final ThreadLocal<List<Closeable>> COLLECTED = new ThreadLocal<>();
+  /** By folder: Spark closes a file and that of its checksum on threads of its own, and waits for them. */
+  private static final Map<String, List<Closeable>> COLLECTED = new ConcurrentHashMap<>();
 
   private Later() {}
 
-  /** Files that are closed by {@code work} are not: they are added to the list, to be closed by whoever has it. */
-  public static <T> T collected(List<Closeable> files, Supplier<T> work) {
-    COLLECTED.set(files);
+  /**
+   * Files of a folder that are closed by {@code work} are not: they are added to the list, to be closed by whoever has
+   * it. Several threads may add to it.
+   */
+  public static <T> T collected(Path folder, List<Closeable> files, Supplier<T> work) {
+    COLLECTED.put(key(folder), files);
     try {
       return work.get();
     } finally {
-      COLLECTED.remove();
+      COLLECTED.remove(key(folder));
     }
   }
 
-  /** A file of the checkpoint, which can be closed later if it holds changes of state. */
+  private static String key(Path folder) {
+    return folder.toUri().getAuthority() + folder.toUri().getPath();
+  }
+
+  /** A file of the checkpoint, which can be closed later if it holds changes of state, or their checksum. */
   public static CancellableFSDataOutputStream of(Path path, CancellableFSDataOutputStream file) {
-    return path.getName().endsWith(".changelog") ? new File(file) : file;
+    return path.getName().contains(".changelog") ? new File(key(path.getParent()), file) : file;
   }
 
   /** The file itself. */
@@ -39,11 +49,13 @@ public final class Later {
   }
 
   private static final class File extends CancellableFSDataOutputStream {
+    private final String folder;
     private final CancellableFSDataOutputStream file;
     private boolean closed;
 
-    File(CancellableFSDataOutputStream file) {
+    File(String folder, CancellableFSDataOutputStream file) {
       super(file);
+      this.folder = folder;
       this.file = file;
     }
 
@@ -53,7 +65,7 @@ public final class Later {
         return;
       }
       closed = true;
-      List<Closeable> later = COLLECTED.get();
+      List<Closeable> later = COLLECTED.get(folder);
       if (later == null) {
         file.close();
       } else {

@@ -6,7 +6,7 @@ made and when it is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -18,6 +18,8 @@ from millstream.plan.restarts import Restarts
 
 if TYPE_CHECKING:
     from millstream.api.job import Job
+    from millstream.planner.stages import JobPlan
+    from millstream.runtime.run import Run
 
 
 class NotToRun(BaseException):
@@ -33,7 +35,12 @@ class Command:
     metrics_port: int | None = None
     on: Cluster | None = None
     parallelism: int | None = None
+    backfill: bool = False
     explain: bool = False
+    when_planned: Callable[[Job, JobPlan], None] | None = None
+    """Told what is about to be run."""
+    when_started: Callable[[Run], None] | None = None
+    """Told what runs."""
     jobs: list[Job] = field(default_factory=list)
     """Those that the file made, in order."""
     reached: Job | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,16 @@ from millstream.api.command import current
 from millstream.api.relation import Static, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.plan import build, nodes
+from millstream.plan.checkpoints import DEFAULT, Checkpoints
 from millstream.plan.cluster import Cluster
 from millstream.plan.connectors import ReceivedSource, SourceOptions
 from millstream.plan.errors import Step, here
 from millstream.plan.explain import held_back, tree, warnings
 from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, micro_batch, real_time
 from millstream.plan.node import Node, walk
-from millstream.plan.python import Call, Codes, Process
+from millstream.plan.python import Codes
 from millstream.plan.restarts import Restarts, no_restart
+from millstream.planner.history import over_history
 from millstream.planner.stages import JobPlan, Pass, plan_job
 from millstream.storage import CheckpointFolder
 from millstream.storage.files import files_at
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from millstream.runtime.run import Run
+    from millstream.runtime.savepoints.matching import Choices
+    from millstream.runtime.savepoints.restoring import Restored
+    from millstream.runtime.state import SavedState
 
 LOG = logging.getLogger("millstream")
 
@@ -54,6 +60,8 @@ class Job:
         self.parallelism = parallelism
         self.shared_disk = shared_disk
         self._sinks: tuple[nodes.Sink, ...] = ()
+        self._was: dict[str, str] = {}
+        """Steps that had other names when state of theirs was saved."""
         self._codes = Codes()
         if command is not None:
             command.jobs.append(self)
@@ -66,12 +74,14 @@ class Job:
         time: str | ProcessingTime | None = None,
         lateness: str | None = None,
         idle_after: str | None = None,
+        history: SourceOptions | None = None,
         name: str | None = None,
     ) -> Stream:
         """A stream of facts: `job.stream(journal.source("likes"), schema="liker STRING, at TIMESTAMP")`.
 
         `time`: the column with a row's event time, or `ms.processing_time()`. `lateness`: how late rows may be.
-        `idle_after`: when no row came for so long, time goes on without this source.
+        `idle_after`: when no row came for so long, time goes on without this source. `history`: where the rows are that
+        came before its first one, `files.source("archive", format="parquet")`; `run(backfill=True)` begins with them.
         """
         if source.changelog:
             raise Step(name or source.label, here()).error(
@@ -83,7 +93,7 @@ class Job:
                 "MS-SOURCE-003", "reads the changes of a table as a stream.", hint="use job.table()"
             )
         schema = schema or (source.schema() if isinstance(source, ReceivedSource) else None)
-        node = build.source(source, schema, name, None, time, lateness, idle_after)
+        node = build.source(source, schema, name, None, time, lateness, idle_after, history)
         self._dead_letters(node)
         return Stream(self, node)
 
@@ -102,22 +112,23 @@ class Job:
         time: str | None = None,
         lateness: str | None = None,
         idle_after: str | None = None,
+        history: SourceOptions | None = None,
         name: str | None = None,
     ) -> Table:
         """A relation that changes: the latest row of each key, or a changelog.
 
         `time`: the column that says since when a row is so. With `lateness` the watermark waits for the table, too,
-        unless it has brought nothing for `idle_after`.
+        unless it has brought nothing for `idle_after`. `history`: as for `stream`.
         """
         source = self._bound(source)
         if isinstance(source, ReceivedSource):
-            schema, key = schema or source.schema(), key or source.key()
+            schema, key = schema or source.schema(), key or source.key() or None
         if key is None:
             raise Step(name or source.label, here()).error(
                 "MS-SOURCE-005", "is a table without a key.", hint="add key="
             )
         keys = (key,) if isinstance(key, str) else tuple(key)
-        node = build.source(source, schema, name, keys, time, lateness, idle_after)
+        node = build.source(source, schema, name, keys, time, lateness, idle_after, history)
         self._dead_letters(node)
         return Table(self, build.table(node, keys))
 
@@ -165,23 +176,27 @@ class Job:
         mode: Mode | None = None,
         *,
         restarts: Restarts | None = None,
+        checkpoints: Checkpoints | None = None,
         on: Cluster | None = None,
         spark: SparkSession | None = None,
+        backfill: bool = False,
         progress: bool = False,
         metrics_port: int | None = None,
     ) -> Run:
         """Starts the job and gives the run, to watch, wait for and stop: as `run` does, but without waiting.
 
-        A batch has ended when this returns. Any other run goes on in the background, but a failure is only noticed,
-        and the job started again, in `run.poll()` and `run.wait()`. `progress`: while it is waited for, show on stderr
+        A batch has ended when this returns, and so has the reading of history if `backfill` asks for it. Any other run
+        goes on in the background, but a failure is only noticed, and the job started again, in `run.poll()` and
+        `run.wait()`. `progress`: while it is waited for, show on stderr
         what it does. `metrics_port`: serve its figures to Prometheus on this port of this machine; 0: on any that is
         free, see `Run.metrics_url`.
         """
+        from millstream.runtime.backfill import begin_job
         from millstream.runtime.run import Setting
-        from millstream.runtime.watching import Watching, begin
+        from millstream.runtime.watching import Watching
 
         command = current()
-        chosen = (command.start(self, mode) if command else mode) or self._default()
+        chosen = (command.start(self, mode) if command else mode) or self._default(spark)
         if not isinstance(chosen, Batch | MicroBatch | RealTime):
             raise MillstreamError(
                 "MS-RUN-001",
@@ -189,9 +204,9 @@ class Job:
                 at=here(),
                 hint="use ms.batch(), ms.micro_batch(), ms.available_now() or ms.real_time()",
             )
-        if isinstance(chosen, RealTime):
-            refuse_python(self._sinks)
-        setting = Setting(chosen, self.checkpoint, self.parallelism, spark, self._place(on))
+        kept = checkpoints or DEFAULT
+        kept.retained(chosen)  # an error if that cannot be told
+        setting = Setting(chosen, self.checkpoint, self.parallelism, spark, self._place(on), kept)
         policy = (command and command.restarts) or restarts or no_restart()
         plan = self.plan()
         for warning in () if isinstance(chosen, Batch) else warnings(plan.sinks):
@@ -199,29 +214,94 @@ class Job:
         if command is not None:
             progress = progress or command.progress
             metrics_port = metrics_port if command.metrics_port is None else command.metrics_port
-        return begin(self.name, plan, setting, policy, Watching(progress, metrics_port))
+            backfill = backfill or command.backfill
+            if command.when_planned is not None:
+                command.when_planned(self, plan)
+        past = over_history(self._sinks) if backfill else None
+        run = begin_job(self.name, plan, past, setting, policy, Watching(progress, metrics_port))
+        if command is not None and command.when_started is not None:
+            command.when_started(run)
+        return run
 
     def run(
         self,
         mode: Mode | None = None,
         *,
         restarts: Restarts | None = None,
+        checkpoints: Checkpoints | None = None,
         on: Cluster | None = None,
         spark: SparkSession | None = None,
+        backfill: bool = False,
         progress: bool = False,
         metrics_port: int | None = None,
     ) -> Run:
         """Runs the job until its input ends, it fails for good, or it is told to stop: by Ctrl-C or SIGTERM.
 
-        `mode`: `ms.batch()`, `ms.available_now()`, `ms.micro_batch()` or `ms.real_time()`; without one in real time, or
-        in micro-batches if the job runs Python code. `restarts`: what to do if it fails. `on`: where to run,
-        `ms.cluster("spark://…")`; without it in the session that is there, where spark-submit says, or on this
-        machine. `spark`: a session of your own. `progress` and `metrics_port`: as for `start`. Gives the run, which has
-        ended: how, and what it counted.
+        `mode`: `ms.batch()`, `ms.available_now()`, `ms.micro_batch()` or `ms.real_time()`; without one in real time.
+        `restarts`: what to do if it fails. `checkpoints`: how long they are kept and what to do if one fails,
+        `ms.checkpoints(…)`. `on`: where to run, `ms.cluster("spark://…")`; without it in the session that is there,
+        where spark-submit says, or on this machine. `spark`: a session of your own. `backfill`: a new job first reads
+        the `history=` of its sources, and then goes on with the sources themselves. `progress` and `metrics_port`: as
+        for `start`. Gives the run, which has ended: how, and what it counted.
         """
-        run = self.start(mode, restarts=restarts, on=on, spark=spark, progress=progress, metrics_port=metrics_port)
+        run = self.start(
+            mode,
+            restarts=restarts,
+            checkpoints=checkpoints,
+            on=on,
+            spark=spark,
+            backfill=backfill,
+            progress=progress,
+            metrics_port=metrics_port,
+        )
         run.wait()
         return run
+
+    def state(
+        self, at: int | None = None, *, operators: Iterable[str] | None = None, spark: SparkSession | None = None
+    ) -> SavedState:
+        """What its steps have in state, after the last epoch or an earlier one that is kept: typed rows.
+
+        The job may be running, here or elsewhere.
+        """
+        from millstream.runtime.state import saved_state
+
+        return saved_state(self.checkpoint, at, operators=operators, spark=spark)
+
+    def restore(
+        self,
+        savepoint: str,
+        *,
+        was: Mapping[str, str] | None = None,
+        drop: Iterable[str] = (),
+        start_empty: Iterable[str] = (),
+        from_now: Iterable[str] = (),
+        new_sources: Iterable[str] = (),
+        fork: bool = False,
+        on: Cluster | None = None,
+        spark: SparkSession | None = None,
+    ) -> Restored:
+        """Makes the job's checkpoint, which must be new, out of a savepoint: `run` then goes on from there.
+
+        Steps are found by name. `was`: the old names of those that have new ones. `drop`: steps whose state is given
+        up. `start_empty`: new steps that begin with nothing although rows may be taken back that they have not seen.
+        `from_now`: steps whose new figures count from now on, where nothing was kept of what came before.
+        `new_sources`: sources that are read from where their options say, as in a new job. `fork`: the job that was
+        saved is left as it is; write into other sinks than it does.
+        """
+        from millstream.runtime.savepoints.matching import Choices
+
+        old, empty, now, new = (frozenset(names) for names in (drop, start_empty, from_now, new_sources))
+        choices = Choices(was or {}, old, empty, now, new, fork)
+        return self._restore(savepoint, choices, on, spark)
+
+    def _restore(
+        self, savepoint: str, choices: Choices, on: Cluster | None = None, spark: SparkSession | None = None
+    ) -> Restored:
+        from millstream.runtime.savepoints.of_job import restored
+
+        place = (self.checkpoint, self.parallelism, self._place(on), spark)
+        return restored(self.name, self.plan(), *place, savepoint, choices.knowing(self._was))
 
     def _place(self, on: Cluster | None) -> Cluster:
         """Where to run: what the command line says goes before what the file says."""
@@ -229,34 +309,20 @@ class Job:
         said = (on or Cluster()).under(command.on if command else None)
         return replace(said, shared_disk=said.shared_disk or self.shared_disk)
 
-    def _default(self) -> Mode:
-        """Real time, where the job can run in it."""
-        code = next((node for node in walk(self._sinks) if isinstance(node, Process | Call)), None)
-        if code is None:
+    def _default(self, spark: SparkSession | None) -> Mode:
+        """Real time; of a job with Python code, only where it can run in it."""
+        from millstream.runtime.real_time import why_python_cannot
+
+        why = why_python_cannot(self.plan(), spark)
+        if why is None:
             return real_time()
         chosen = micro_batch()
-        LOG.warning(
-            'job "%s" runs in micro-batches, every %g s: step "%s" runs Python code, which cannot run in real time',
-            self.name,
-            chosen.every_ms / 1000,
-            code.name,
-        )
+        LOG.warning('job "%s" runs in micro-batches, every %g s: %s', self.name, chosen.every_ms / 1000, why)
         return chosen
 
     def __repr__(self) -> str:
         sinks = ", ".join(sink.name for sink in self._sinks) or "no sink yet"
         return f"<Job {self.name}: writes {sinks}; checkpoint {self.checkpoint}, parallelism {self.parallelism}>"
-
-
-def refuse_python(sinks: tuple[nodes.Sink, ...]) -> None:
-    """Spark hands rows to Python in batches, which in real time would only come back when the epoch ends."""
-    for node in walk(sinks):
-        if isinstance(node, Process | Call):
-            raise Step(node.name, node.at).error(
-                "MS-PROCESS-008",
-                "runs Python code, which cannot run in real time: Spark gives its rows back at the epoch's end only.",
-                hint="run the job with ms.micro_batch(), or write the step as SQL: where, select, agg, join",
-            )
 
 
 def count(number: int, what: str) -> str:

@@ -57,9 +57,9 @@ class Processed(Stream):
         step = Step(process.name, here())
         return Stream(self._job, times.timed(python.output(process, number), time, process.schemas[number], step))
 
-    def named(self, name: str) -> Self:
+    def named(self, name: str, *, was: str | None = None) -> Self:
         """Names the process, under which its state is found again."""
-        given = super().named(name)._node.given
+        given = super().named(name, was=was)._node.given
         named = python.output(replace(self._process("named"), given=given), 0)
         return self._same(replace(self._node, input=named) if isinstance(self._node, Timed) else named)
 

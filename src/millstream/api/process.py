@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
 from millstream.api.state import State
 from millstream.plan import python
 from millstream.plan.errors import Step
+from millstream.plan.keyed_batch import KeyedBatch
 from millstream.plan.python import StateVar
 
 
@@ -43,10 +43,22 @@ class Process:
     """The columns of the rows that it yields."""
     outputs: ClassVar[dict[str, str]] = {}
     """Further outputs by name, with their columns: `yield self.out("alerts", who=…)`."""
+    in_flight: ClassVar[int] = 64
+    """If methods are async: how many keys of a task are awaited at once. The rows of a key come one after the other."""
     around: Surroundings | None = None
 
-    def on_row(self, key: Any, row: Any) -> Iterable[Any] | None:
-        """Called for every row of a key. Yields rows: dicts by column, or tuples in the columns' order."""
+    def on_row(self, key: Any, row: Any) -> Any:
+        """Called for every row of a key. Yields rows: dicts by column, or tuples in the columns' order.
+
+        It may be async, as may the methods for timers: for calls of services and models.
+        """
+        raise NotImplementedError
+
+    def on_batch(self, batch: KeyedBatch) -> Any:
+        """In place of `on_row`: called with the rows of many keys at once; gives an Arrow batch of rows, or None.
+
+        State is a column, too: `self.total.column()` has a value for each key, `self.total.set_column(…)` sets them.
+        """
         raise NotImplementedError
 
     def out(self, name: str, /, **columns: Any) -> Output:
@@ -55,6 +67,7 @@ class Process:
 
     def set_timer(self, at: datetime) -> None:
         """Asks for `on_timer(key, at)` when event time has come so far; a time that has passed: as soon as may be."""
+        self._expects("on_timer")
         self._around.set_timer(at)
 
     def delete_timer(self, at: datetime) -> None:
@@ -62,6 +75,7 @@ class Process:
 
     def set_processing_timer(self, at: datetime) -> None:
         """Asks for `on_processing_timer(key, at)` when the clock has come so far. Batch mode does not wait for it."""
+        self._expects("on_processing_timer")
         self._around.set_processing_timer(at)
 
     def delete_processing_timer(self, at: datetime) -> None:
@@ -76,6 +90,10 @@ class Process:
     def now(self) -> datetime:
         """The time on the clock when the epoch began: the same again if the epoch is repeated."""
         return self._around.now
+
+    def _expects(self, callback: str) -> None:
+        if not hasattr(self, callback):
+            raise TypeError(f"{type(self).__name__} sets a timer and has no {CALLBACKS[callback]} that it could call")
 
     @property
     def _around(self) -> Surroundings:
@@ -95,6 +113,7 @@ class Output(tuple[str, dict[str, Any]]):
 
 CALLBACKS = {
     "on_row": "on_row(self, key, row)",
+    "on_batch": "on_batch(self, batch)",
     "on_timer": "on_timer(self, key, at)",
     "on_processing_timer": "on_processing_timer(self, key, at)",
 }
@@ -109,10 +128,13 @@ def described(process: object, codes: python.Codes, step: Step) -> python.Proces
             f"was given {python.named(process)}, which is no process.",
             hint="give it a class: class Matcher(ms.Process): …",
         )
-    if kind.on_row is Process.on_row:
+    batches = kind.on_batch is not Process.on_batch
+    if kind.on_row is Process.on_row and not batches:
         raise step.error("MS-PROCESS-003", f"runs {kind.__name__}, which has no on_row.", hint=CALLBACKS["on_row"])
     for name, wanted in CALLBACKS.items():
         check_callback(kind, name, wanted, step)
+    if batches:
+        refuse_beside_batches(kind, step)
     outputs = {"": kind.output, **kind.outputs}
     return python.ProcessCode(
         codes.code(process),
@@ -121,7 +143,45 @@ def described(process: object, codes: python.Codes, step: Step) -> python.Proces
         tuple(python.state(var, step) for var in states(kind)),
         hasattr(kind, "on_timer"),
         hasattr(kind, "on_processing_timer"),
+        in_flight(kind, step) if not batches and any(is_async(getattr(kind, name, None)) for name in CALLBACKS) else 0,
+        batches,
     )
+
+
+def refuse_beside_batches(kind: type[Process], step: Step) -> None:
+    """What only makes sense for one key at a time."""
+    wrong = {
+        "on_row": kind.on_row is not Process.on_row,
+        "on_timer": hasattr(kind, "on_timer"),
+        "on_processing_timer": hasattr(kind, "on_processing_timer"),
+        "further outputs": bool(kind.outputs),
+        "an async on_batch": is_async(kind.on_batch),
+        **{f"state {var.name}, a {var.kind}": var.kind != "value" for var in states(kind)},
+        **{f"state {var.name}, which expires": var.ttl_ms is not None for var in states(kind)},
+    }
+    found = [what for what, is_wrong in wrong.items() if is_wrong]
+    if found:
+        raise step.error(
+            "MS-PROCESS-013",
+            f"runs {kind.__name__} with on_batch, which sees the rows of many keys at once.",
+            f"it also has {', '.join(found)}",
+            "beside on_batch there may be values without ttl, and one output; for anything else, use on_row",
+        )
+
+
+def is_async(callback: object) -> bool:
+    return inspect.iscoroutinefunction(callback) or inspect.isasyncgenfunction(callback)
+
+
+def in_flight(kind: type[Process], step: Step) -> int:
+    if isinstance(kind.in_flight, bool) or not isinstance(kind.in_flight, int) or kind.in_flight < 1:
+        raise step.error(
+            "MS-PROCESS-012",
+            f"runs {kind.__name__}, which cannot await anything with this in_flight.",
+            f"in_flight = {kind.in_flight!r}",
+            "in_flight is a whole number above 0",
+        )
+    return kind.in_flight
 
 
 def check_callback(kind: type, name: str, wanted: str, step: Step) -> None:
@@ -129,7 +189,7 @@ def check_callback(kind: type, name: str, wanted: str, step: Step) -> None:
     if found is None:
         return
     try:
-        inspect.signature(found).bind(None, None, None)
+        inspect.signature(found).bind(*[None] * (wanted.count(",") + 1))
     except TypeError:
         given = f"{name}{inspect.signature(found)}"
         raise step.error(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
 from millstream.plan import build, joins, operators, python, sets, times, top, windows
@@ -10,6 +10,7 @@ from millstream.plan import enrich as enriching
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import NamedExpr
+from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
 from millstream.plan.windows import Window, Windowed
 
@@ -50,9 +51,12 @@ class Relation:
             )
         return other._node
 
-    def named(self, name: str) -> Self:
-        """Gives the last step a name of its own, under which its state is found again when the job changes."""
+    def named(self, name: str, *, was: str | None = None) -> Self:
+        """Gives the last step a name of its own, under which its state is found again when the job changes. `was`: the
+        name that it had when a savepoint was taken."""
         step = Step(name, here())
+        if was is not None:
+            self._job._was[name] = was
         if not name.replace("_", "").isalnum() or not name[:1].isalpha():
             raise step.error("MS-PLAN-003", f"cannot be called {name!r}.", hint="use letters, digits and _")
         return self._same(build.named(self._node, name))
@@ -93,6 +97,28 @@ class Relation:
         """
         return self._called("map", function, schema, batches, on_error, name, time)
 
+    def map_async(
+        self,
+        function: Callable[[Any], Awaitable[Any]],
+        schema: str,
+        *,
+        in_flight: int = 64,
+        timeout: str = "30 seconds",
+        retries: int = 0,
+        ordered: bool = True,
+        on_error: str | SinkOptions = "fail",
+        name: str | None = None,
+        time: str | None = None,
+    ) -> Self:
+        """A new row for each row, by an async function: for calls of services and models.
+
+        Up to `in_flight` rows of a task are awaited at once; results come in the rows' order, or, not `ordered`, as
+        soon as they are there. A call that takes longer than `timeout`, or fails, is repeated up to `retries` times,
+        after a pause that doubles. The rest as for `map`.
+        """
+        awaits = python.Awaits(in_flight, milliseconds(timeout), retries, ordered)
+        return self._called("map", function, schema, False, on_error, name, time, awaits)
+
     def flat_map(
         self,
         function: Callable[[Any], Any],
@@ -125,10 +151,14 @@ class Relation:
         on_error: str | SinkOptions,
         name: str | None,
         time: str | None = None,
+        awaits: python.Awaits | None = None,
     ) -> Self:
-        step = Step(name or kind, here())
+        step = Step(name or ("map_async" if awaits else kind), here())
         policy, sink = python.error_policy(on_error, step)
-        call = python.call(self._node, kind, self._job._codes.code(function), schema, batches, policy, name, step)
+        if awaits is not None:
+            python.refuse_no_awaits(awaits, step)
+        code = self._job._codes.code(function)
+        call = python.call(self._node, kind, code, schema, batches, policy, name, step, awaits)
         if sink is not None:
             self._job._add(build.sink(python.failed(call), sink, None, f"{sink.label}_of_{call.name}"))
         return self._same(times.timed(python.called(call), time, call.schema, step))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from millstream.plan.modes import milliseconds
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Store(Protocol):
@@ -23,6 +26,14 @@ class Store(Protocol):
     def clear(self) -> None: ...
 
 
+class ColumnStore(Protocol):
+    """Where the values of all keys of a batch are; set while `on_batch` runs."""
+
+    def column(self) -> pa.Array: ...
+
+    def set_column(self, values: Any) -> None: ...
+
+
 class State:
     """Something that is kept per key. `ttl`: how long after it was last written an item is there to be read."""
 
@@ -37,7 +48,9 @@ class State:
     @property
     def store(self) -> Store:
         if self._store is None:
-            raise RuntimeError("state can only be used in on_row, on_timer and on_processing_timer")
+            raise RuntimeError(
+                "state can only be used in on_row, on_timer and on_processing_timer; in on_batch, as columns"
+            )
         return self._store
 
     def clear(self) -> None:
@@ -49,6 +62,21 @@ class ValueState(State):
     """One value per key: `count = ms.ValueState("BIGINT")`."""
 
     kind = "value"
+    _columns: ColumnStore | None = None
+
+    @property
+    def columns(self) -> ColumnStore:
+        if self._columns is None:
+            raise RuntimeError("state can only be used as a column in on_batch")
+        return self._columns
+
+    def column(self) -> pa.Array:
+        """In `on_batch`: the value of every key of the batch, in the order of its keys; NULL where there is none."""
+        return self.columns.column()
+
+    def set_column(self, values: Any) -> None:
+        """In `on_batch`: an Arrow array, or a list, with a new value for every key; NULL forgets a key's value."""
+        self.columns.set_column(values)
 
     def get(self, default: Any = None) -> Any:
         found = self.store.get(None)

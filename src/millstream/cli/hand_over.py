@@ -11,7 +11,7 @@ import click
 from millstream.api.command import Command
 from millstream.cli.jobfile import execute, the_job
 from millstream.plan.cluster import Cluster
-from millstream.runtime.run import jars_of
+from millstream.runtime.needs import jars_of
 from millstream.runtime.shared_disk import refuse_local_disks
 from millstream.spark import ahead
 from millstream.spark.submit import Submission, submit
@@ -24,6 +24,7 @@ class Options:
     mode: str | None
     every: str | None
     checkpoint: str | None
+    backfill: bool
     restarts: bool
     metrics_port: int | None
     parallelism: int | None
@@ -39,6 +40,7 @@ class Options:
         for name, value in named.items():
             if value is not None:
                 yield from (name, str(value))
+        yield from ["--backfill"] * self.backfill
         yield from ["--restarts"] * self.restarts
 
 

@@ -12,7 +12,7 @@ import click
 @click.argument("name")
 @click.option("--to", "folder", required=True, type=click.Path(file_okay=False), help="The folder to put them into.")
 def jars(name: str, folder: str) -> None:
-    """Fetch the jars that NAME needs: kafka, s3, or a connector that you have installed.
+    """Fetch the jars that NAME needs: kafka, rabbitmq, s3, or a connector that you have installed.
 
     A job takes them from the folder by jars="FOLDER", or by MILLSTREAM_JARS. On a cluster they may be installed among
     Spark's own jars instead: Millstream's kernels are put there, too.

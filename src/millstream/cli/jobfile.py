@@ -12,6 +12,7 @@ from millstream.api.command import Command, NotToRun, commanded
 from millstream.api.job import Job
 from millstream.errors import MillstreamError
 from millstream.plan.errors import PACKAGE
+from millstream.storage import CheckpointFolder
 
 LIBRARIES = (PACKAGE, *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "<frozen")
 
@@ -66,3 +67,18 @@ def the_job(file: Path, command: Command) -> Job:
             hint="call run() on the one that is meant, or put each into a file of its own",
         )
     return command.jobs[0]
+
+
+def job_of(file: Path, checkpoint: str | None = None, parallelism: int | None = None) -> Job:
+    """The job in a file, which is not run: the one that it would run, or the only one that it makes."""
+    command = Command(checkpoint=checkpoint, parallelism=parallelism, explain=True)
+    execute(file, command)
+    return command.reached or the_job(file, command)
+
+
+def folder_of(job: str) -> CheckpointFolder:
+    """The checkpoint of a job that is named by its file, by its checkpoint's folder, or by its name."""
+    if job.endswith(".py"):
+        return CheckpointFolder.at(job_of(Path(job)).checkpoint)
+    named = f".millstream/{job}"
+    return CheckpointFolder.at(named if "/" not in job and not Path(job).exists() else job)

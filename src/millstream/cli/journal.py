@@ -42,10 +42,20 @@ def journal() -> None:
 @click.argument("topic")
 @_path
 @click.option("--partitions", default=1, show_default=True, help="How many partitions it has, for good.")
-def create(topic: str, path: str, partitions: int) -> None:
+@click.option("--keep", metavar="TIME", help='For how long records stay: "7 days". All of them if not given.')
+@click.option("--keep-bytes", type=click.IntRange(min=1), help="How much of each partition stays.")
+def create(topic: str, path: str, partitions: int, keep: str | None, keep_bytes: int | None) -> None:
     """Create TOPIC."""
-    log.create(path, topic, partitions)
+    log.create(path, topic, partitions, keep=keep, keep_bytes=keep_bytes)
     click.echo(f"topic {topic} created in {path}, partitions: {partitions}")
+
+
+@journal.command()
+@click.argument("topic")
+@_path
+def trim(topic: str, path: str) -> None:
+    """Delete what TOPIC is not to keep, now. Whoever writes to it does so every now and then."""
+    click.echo(f"{log.trim(path, topic)} segments of {topic} deleted")
 
 
 # --- append

@@ -17,11 +17,32 @@ NOUNS = {
     "run": "millstream.cli.run",
     "explain": "millstream.cli.explain",
     "verify": "millstream.cli.verify",
+    "checkpoints": "millstream.cli.checkpoints",
+    "state": "millstream.cli.state",
+    "replay": "millstream.cli.replay",
+    "savepoint": "millstream.cli.savepoint",
+    "restore": "millstream.cli.restore",
+    "rescale": "millstream.cli.rescale",
+    "inspect": "millstream.cli.inspect",
+    "diff": "millstream.cli.diff",
     "journal": "millstream.cli.journal",
     "jars": "millstream.cli.jars",
     "pack": "millstream.cli.pack",
+    "manager": "millstream.cli.manager",
+    "token": "millstream.cli.token",
+    "submit": "millstream.cli.managed",
+    "list": "millstream.cli.managed:list_jobs",
+    "status": "millstream.cli.managed",
+    "logs": "millstream.cli.managed",
+    "start": "millstream.cli.managed",
+    "stop": "millstream.cli.managed",
+    "cancel": "millstream.cli.managed",
+    "upgrade": "millstream.cli.operated",
+    "forget": "millstream.cli.managed",
+    "metrics": "millstream.cli.managed",
+    "managers": "millstream.cli.managed",
 }
-"""Noun -> the module that has a click command of that name."""
+"""Noun -> the module that has a click command of that name, or of the one behind a colon."""
 
 
 class Nouns(click.Group):
@@ -33,7 +54,8 @@ class Nouns(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in NOUNS:
             return None
-        command = getattr(importlib.import_module(NOUNS[cmd_name]), cmd_name)
+        module, _, name = NOUNS[cmd_name].partition(":")
+        command = getattr(importlib.import_module(module), name or cmd_name)
         assert isinstance(command, click.Command)
         return command
 

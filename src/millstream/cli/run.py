@@ -27,6 +27,7 @@ MODES = ("batch", "micro-batch", "available-now", "real-time")
 @click.option("--mode", type=click.Choice(MODES), help="Otherwise the file's own, or what the job can run in.")
 @click.option("--every", metavar="TIME", help="How long an epoch lasts: 200ms, 5s.")
 @click.option("--checkpoint", metavar="DIR", help="Where the job keeps its progress and state.")
+@click.option("--backfill", is_flag=True, help="Begin with the history= of the sources, then go on with the sources.")
 @click.option("--restarts", is_flag=True, help="Start it again when it fails, after 1 s, 2 s, … up to a minute.")
 @click.option("--quiet", is_flag=True, help="Do not show what the job does.")
 @click.option("--metrics-port", metavar="PORT", type=click.IntRange(0, 65535), help=PORT_HELP)
@@ -37,6 +38,7 @@ def run(
     mode: str | None,
     every: str | None,
     checkpoint: str | None,
+    backfill: bool,
     restarts: bool,
     quiet: bool,
     metrics_port: int | None,
@@ -50,10 +52,10 @@ def run(
     that it makes is run.
     """
     if driver_there:
-        hand_over(file, on, Options(mode, every, checkpoint, restarts, metrics_port, parallelism))
+        hand_over(file, on, Options(mode, every, checkpoint, backfill, restarts, metrics_port, parallelism))
         return
     policy = exponential_delay() if restarts else None
-    command = Command(chosen(mode, every), checkpoint, policy, not quiet, metrics_port, on, parallelism)
+    command = Command(chosen(mode, every), checkpoint, policy, not quiet, metrics_port, on, parallelism, backfill)
     try:
         execute(file, command)
         if not command.started:

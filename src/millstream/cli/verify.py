@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 MODES = {"micro-batch": "in micro-batches", "real-time": "in real time"}
+MOVED = {None: "", "savepoint": ", moved by a savepoint", "rescale": ", rescaled"}
 MOST = 4
 """So many times the number of places it is killed at most, if one of them does not come again."""
 
@@ -56,6 +57,19 @@ MOST = 4
     metavar="ADDRESS",
     help="Where it has its checkpoint, and writes topics and files: hdfs://… or s3a://…. Every kill is kill -9 then.",
 )
+@click.option(
+    "--publish", is_flag=True, help="Send the certificate to the manager that runs the job: its page shows it."
+)
+@click.option(
+    "--manager", "url", metavar="URL", help="Which one; otherwise MILLSTREAM_MANAGER, or that on this machine."
+)
+@click.option("--token", help="Otherwise MILLSTREAM_TOKEN, or the one in the manager's folder.")
+@click.option(
+    "--savepoint", is_flag=True, help="In the middle of its input, go on from a savepoint; kill it there, too."
+)
+@click.option(
+    "--rescale", is_flag=True, help="In the middle of its input, go on at another parallelism; kill it there."
+)
 @verbose.option
 def verify(
     file: Path,
@@ -67,6 +81,11 @@ def verify(
     seed: int,
     recorded: tuple[str, ...],
     storage: str | None,
+    publish: bool,
+    url: str | None,
+    token: str | None,
+    savepoint: bool,
+    rescale: bool,
 ) -> None:
     """Prove on the job in FILE that each message counts once.
 
@@ -74,7 +93,6 @@ def verify(
     place after the other, started again each time, and what its sinks hold is compared with a run without faults, and
     with the same job as batch SQL.
     """
-    from millstream.api.job import refuse_python
     from millstream.runtime.real_time import refuse_slow_sources
     from millstream.verify.determinism import refuse_moving
     from millstream.verify.inputs import Input
@@ -82,17 +100,19 @@ def verify(
     from millstream.verify.trial import Trial
     from millstream.verify.worker import load
 
+    if savepoint and rescale:
+        raise click.UsageError("--savepoint and --rescale are two trials: run one after the other.")
+    moved = "savepoint" if savepoint else "rescale" if rescale else None
     until = time.monotonic() + milliseconds(length) / 1000 if length else None
     job = load(file)
     plan = job.plan()
     if mode == "real-time":
-        refuse_python(job._sinks)
         refuse_slow_sources(plan)
     refuse_moving(job._sinks)
     given = Input(rows, seed, dict(map(named, recorded)))
     folder = Path(tempfile.mkdtemp(prefix="millstream-verify-"))
     try:
-        with Trial(job, file.resolve(), folder, given, at, mode, reached(storage)) as trial:
+        with Trial(job, file.resolve(), folder, given, at, mode, reached(storage), moved) as trial:
             certificate = certify(trial, faults, until)
     except BaseException:
         if (folder / LOG).exists():
@@ -101,6 +121,10 @@ def verify(
             shutil.rmtree(folder)
         raise
     click.echo(certificate.text())
+    if publish:
+        from millstream.manager.client import Client
+
+        Client(url, token).put(f"/api/v1/jobs/{job.name}/certificate", certificate.told())
     shutil.rmtree(folder, ignore_errors=True)
     sys.exit(0 if certificate.good else 1)
 
@@ -130,7 +154,7 @@ def certify(trial: Trial, faults: int | None, until: float | None) -> Certificat
     """Runs the trial; a bar on stderr says how far it is."""
     from millstream.verify.report import Certificate
 
-    click.echo(f"job {trial.job.name} {MODES[trial.mode]}, seed {trial.given.seed}")
+    click.echo(f"job {trial.job.name} {MODES[trial.mode]}{MOVED[trial.moved]}, seed {trial.given.seed}")
     for name, (count, source) in trial.inputs.items():
         click.echo(f"  source {name}: {count} records, {source}")
     with Progress(console=Console(stderr=True), transient=True) as progress:

@@ -54,7 +54,7 @@ class Load:
         """Brings every epoch to the sink that is published, up to this one, and then deletes it here."""
         epochs = {epoch: segments for epoch, segments in self.published().items() if epoch <= up_to}
         known = self.remembered
-        last = self.arrived() if any(epoch > known for epoch in epochs) else known
+        last = self.arrived(up_to) if any(epoch > known for epoch in epochs) else known
         for epoch, segments in sorted(epochs.items()):
             if epoch > last:
                 faults.at("carry.before", epoch, self.sink)
@@ -62,17 +62,28 @@ class Load:
                 faults.at("carry.after", epoch, self.sink)
             self.drop(segments)
             if epoch > known:
-                self.remember(self.carrier.last())
+                said = self.carrier.last()
+                self.remember(epoch if said is None else said)
 
-    def arrived(self) -> int:
-        """The last epoch that the sink has: an error if it once had a later one."""
+    def arrived(self, published: int) -> int:
+        """The last epoch that the sink has: an error if it once had a later one, or has one that is not published yet.
+        If it cannot say, what is remembered here counts."""
         last = self.carrier.last()
+        if last is None:
+            return self.remembered
         if last < self.remembered:
             raise MillstreamError(
                 "MS-SINK-007",
                 f'sink "{self.sink}" had the rows of epoch {self.remembered}, and has lost them.',
                 found="its last epoch: " + ("none" if last < 0 else str(last)),
-                hint="bring back what it held, or begin anew with another checkpoint folder",
+                hint="bring back what it held, or start over with another checkpoint folder",
+            )
+        if last > published:
+            raise MillstreamError(
+                "MS-SINK-010",
+                f'sink "{self.sink}" has epoch {last}, and the checkpoint ends with epoch {published}.',
+                found="a copy of the checkpoint has gone on",
+                hint="go on with the checkpoint that ran last: what this one would write, the sink takes for written",
             )
         return last
 

@@ -15,8 +15,8 @@ from millstream.storage import CheckpointFolder
 
 FORMAT = 4
 UNDO = "undo the change, or use a new checkpoint folder, which begins from the start"
-BEFORE = {"received"}
-"""What may be there before the first run: changes that are received before they are read."""
+BEFORE = {"received", "restoring.json"}
+"""What may be there before the first run: changes that are received before they are read, the mark of a restore."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,53 @@ def fingerprint(job: str, plan: JobPlan, stages: tuple[StageShape, ...], paralle
 def open_checkpoint(address: str, wanted: Fingerprint) -> Checkpoint:
     """The checkpoint of this job: a new one, or one that fits."""
     folder = CheckpointFolder.at(address)
+    refuse_unfinished(folder, address)
     text = folder.files.read(folder.about) or create(folder, address, wanted)
     saved = json.loads(text)
     if saved["format"] != FORMAT:
-        raise MillstreamError(
-            "MS-CHECKPOINT-004",
-            f"the checkpoint {address} has format {saved['format']}, not {FORMAT}.",
-            hint="use the version of Millstream that wrote it, or a new checkpoint folder, which begins from the start",
-        )
+        raise other_format(address, saved["format"])
     compare(address, saved, wanted)
     return Checkpoint(folder, saved["identity"])
+
+
+def other_format(address: str, found: object) -> MillstreamError:
+    return MillstreamError(
+        "MS-CHECKPOINT-004",
+        f"the checkpoint {address} has format {found}, not {FORMAT}.",
+        hint="use the version of Millstream that wrote it, or a new checkpoint folder, which begins from the start",
+    )
+
+
+def refuse_unfinished(folder: CheckpointFolder, address: str) -> None:
+    """A checkpoint that a savepoint is being restored into, or that the job has left, is no place to begin."""
+    if not whole(folder):
+        raise MillstreamError(
+            "MS-CHECKPOINT-014",
+            f"a savepoint was to be restored into the checkpoint {address}, and did not come to the end.",
+            hint="restore it again: what is there of it is thrown away",
+        )
+    retired = folder.files.read(folder.retired)
+    if retired is not None:
+        raise MillstreamError(
+            "MS-CHECKPOINT-015",
+            f"the checkpoint {address} is retired: the job has gone on elsewhere.",
+            found=f"in the checkpoint {json.loads(retired)['by']}",
+            hint="run the job with that checkpoint",
+        )
+
+
+def whole(folder: CheckpointFolder) -> bool:
+    """Whether no restore is under way there. One that broke off when all was in place, and the checkpoint that it takes
+    the place of was retired, is brought to its end."""
+    text = folder.files.read(folder.restoring)
+    if text is None:
+        return True
+    old = json.loads(text).get("retires")
+    retired = CheckpointFolder(old).files.read(CheckpointFolder(old).retired) if old else None
+    if retired is None or json.loads(retired)["by"] != folder.root:
+        return False
+    folder.files.delete(folder.restoring)
+    return True
 
 
 def create(folder: CheckpointFolder, address: str, wanted: Fingerprint) -> str:

@@ -27,6 +27,7 @@ answer. Connectors have more."""
 HINTS = {
     "MS-CHECKPOINT-006": "this run was thought to have ended: leave the job to the other one",
     "MS-CHECKPOINT-005": "stop the other run first: a process that hangs holds its checkpoint until it has ended",
+    "MS-SINK-010": "go on with the checkpoint that ran last: what this one would write, the sink takes for written",
     "MS-SINK-008": "start the job as it was, so that these rows are published, and then take the sink out",
     "MS-DECODE-001": 'where such records may come, the source can put them aside: on_error="dead_letter"',
     "MS-RUN-014": "is a sink or a machine stuck? what is committed is safe, and the rest is read again",
@@ -35,6 +36,8 @@ HINTS = {
 """What to do about errors that come from the JVM. Connectors have more."""
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""
+SAVING = re.compile(r"the checkpoint's file \S+ could not be written|a checkpoint failed: |MS-RUN-014: ")
+"""What is said when an epoch could not be saved: by Spark's files, by a task beside which it is saved, by barriers."""
 TOO_FEW = re.compile(r"CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT\].*?needs (\d+) concurrent.*?only (\d+) ", re.DOTALL)
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
 
@@ -95,6 +98,11 @@ def of_a_system(job: str, text: str, plan: JobPlan) -> MillstreamError | None:
 
 def hints(plan: JobPlan) -> dict[str, str]:
     return HINTS | {code: hint for errors in systems(plan) for code, hint in errors.hints}
+
+
+def of_a_checkpoint(error: BaseException) -> bool:
+    """Whether it is the checkpoint that failed, and not what the job does."""
+    return SAVING.search(f"{error}\n{getattr(error, '_stackTrace', '')}") is not None
 
 
 def transient(error: MillstreamError, plan: JobPlan) -> bool:

@@ -25,7 +25,7 @@ def check_identities(sources: tuple[Source, ...], folder: CheckpointFolder) -> N
             known, found = saved.get(source.name, {}), source.options.identities()
             for name, id_ in found.items():
                 if known.get(name, id_) != id_:
-                    raise made_anew(source, name)
+                    raise created_again(source, name)
             now[source.name] = {**known, **found}
     if now != saved:
         folder.files.replace(folder.identities, json.dumps({"format": FORMAT, "sources": now}, indent=2))
@@ -42,7 +42,7 @@ def read(folder: CheckpointFolder) -> dict[str, dict[str, str]]:
             "MS-CHECKPOINT-007",
             f"the checkpoint's file {folder.identities} is damaged.",
             found=repr(text[:20]),
-            hint="delete it, if the sources were not deleted and made anew since the last run",
+            hint="delete it, if the sources were not deleted and created again since the last run",
         ) from None
     return found
 
@@ -54,10 +54,10 @@ def check_what_was_read(sources: tuple[Source, ...], folder: CheckpointFolder) -
             source.options.check_read(folder, place)
 
 
-def made_anew(source: Source, name: str) -> MillstreamError:
+def created_again(source: Source, name: str) -> MillstreamError:
     return MillstreamError(
         "MS-SOURCE-007",
-        f'source "{source.name}": "{name}" was deleted and made anew since the checkpoint.',
+        f'source "{source.name}": "{name}" was deleted and created again since the checkpoint.',
         at=source.at,
         hint=MADE_ANEW,
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from millstream.metrics.model import Metrics
-from millstream.metrics.reading import Reading, metrics
+from millstream.metrics.model import EpochMetrics, Metrics
+from millstream.metrics.reading import Reading, metrics, read_epoch
+from millstream.plan.connectors import ReceptionFigures
 from millstream.plan.node import Stateful, walk
 from millstream.plan.python import Call, Process
 from millstream.planner.stages import JobPlan
@@ -36,6 +38,8 @@ class Metering:
         self._meters: Meters | None = None
         self._query: Query | None = None
         self._carriage: Carriage | None = None
+        self.received: dict[str, ReceptionFigures] = {}
+        """By source, what its receivers count."""
 
     def into(self, spark: SparkSession) -> None:
         """Before the job is lowered in this session. Where Spark itself was started again, figures begin again."""
@@ -65,8 +69,20 @@ class Metering:
             published=published,
             counts_state=query is not None and query.counts_rows,
             carried=self._carriage.arrived(published) if self._carriage else {},
+            received=self.received,
         )
         return metrics(job, state, restarts, self._plan, reading)
+
+    def epochs(self, after: int) -> list[EpochMetrics]:
+        """Those that have ended since, as far as Spark remembers them."""
+        last = self._meters.read()["epochs"]["last"] if self._meters else None
+        if self._query is None or not last or (newest := read_epoch(json.loads(last))).epoch <= after:
+            return []
+        if newest.epoch == after + 1:
+            return [newest]
+        told = {newest.epoch: newest}
+        told |= {found.epoch: found for found in map(read_epoch, self._query.reports(newest.epoch - after))}
+        return [told[number] for number in sorted(told) if number > after]
 
     def close(self) -> None:
         if self._meters is not None:

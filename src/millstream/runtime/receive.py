@@ -5,18 +5,31 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from millstream.plan.connectors import ReceivedSource, Receiver
+from millstream.plan.connectors import BufferedReceiver, ReceivedSource, Receiver, ReceptionFigures
 from millstream.plan.nodes import Source
+from millstream.storage import CheckpointFolder
+
+FREED_EVERY = 1.0
+"""Seconds between two looks for what the job has committed."""
 
 
 class Reception:
-    """A thread per source; what goes wrong is kept for whoever looks after the job."""
+    """A thread per source, and one that frees what was committed; what goes wrong is kept for whoever looks after the
+    job."""
 
-    def __init__(self, sources: Iterable[Source]) -> None:
+    def __init__(self, sources: Iterable[Source], figures: dict[str, ReceptionFigures]) -> None:
+        """`figures`: by source, what was counted at earlier starts of the run."""
         self.failure: Exception | None = None
         self._ended = threading.Event()
-        received = [source.options for source in sources if isinstance(source.options, ReceivedSource)]
-        self._receivers = [options.receiver() for options in received]
+        self._receivers: list[Receiver] = []
+        self._buffered: dict[int, BufferedReceiver] = {}
+        for place, source in enumerate(sources):
+            if isinstance(source.options, ReceivedSource):
+                receiver = source.options.receiver()
+                self._receivers.append(receiver)
+                if isinstance(receiver, BufferedReceiver):
+                    receiver.figures = figures.setdefault(source.name, ReceptionFigures())
+                    self._buffered[place] = receiver
         self._threads: list[threading.Thread] = []
 
     def copy(self) -> None:
@@ -24,19 +37,33 @@ class Reception:
         for receiver in self._receivers:
             receiver.copy()
 
-    def start(self) -> None:
+    def start(self, folder: CheckpointFolder, ends: bool) -> None:
+        """`ends`: whether the run ends when it has caught up."""
         for receiver in self._receivers:
             receiver.prepare()
-        self._threads = [self._thread(receiver) for receiver in self._receivers]
+        for buffered in self._buffered.values() if ends else ():
+            buffered.catch_up()
+        self._threads = [
+            threading.Thread(target=self._run, args=(receiver,), name="millstream-reception", daemon=True)
+            for receiver in self._receivers
+        ]
+        if self._buffered:
+            self._threads.append(threading.Thread(target=self._free, args=(folder,), daemon=True))
         for thread in self._threads:
             thread.start()
-
-    def _thread(self, receiver: Receiver) -> threading.Thread:
-        return threading.Thread(target=self._run, args=(receiver,), name="millstream-reception", daemon=True)
 
     def _run(self, receiver: Receiver) -> None:
         try:
             receiver.receive(self._ended)
+        except Exception as error:
+            self.failure = error
+
+    def _free(self, folder: CheckpointFolder) -> None:
+        try:
+            while not self._ended.wait(FREED_EVERY):
+                for place, receiver in self._buffered.items():
+                    read = folder.read_up_to(place)
+                    receiver.cut({int(partition): offset for partition, offset in read.items()})
         except Exception as error:
             self.failure = error
 

@@ -4,34 +4,45 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import secrets
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from millstream.errors import MillstreamError
-from millstream.metrics.model import Metrics
+from millstream.metrics.model import EpochMetrics, Metrics
+from millstream.plan.checkpoints import DEFAULT, Checkpoints
 from millstream.plan.cluster import Cluster
-from millstream.plan.connectors import Jars, LiesAt, NeedsJars, SinkOptions, SourceOptions
-from millstream.plan.modes import Batch, Mode, RealTime
+from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, Load, carried, load, make_outbox
 from millstream.runtime.checkpoint import Checkpoint, fingerprint, open_checkpoint
-from millstream.runtime.failures import UNKNOWN, explained, transient
+from millstream.runtime.damage import make_good
+from millstream.runtime.described import read_checkpoint
+from millstream.runtime.failures import UNKNOWN, explained, of_a_checkpoint, transient
+from millstream.runtime.history import CheckpointRecord, history
 from millstream.runtime.identities import check_identities, check_what_was_read
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.metering import Metering, late, skipped
+from millstream.runtime.needs import addresses, jars_of, need
 from millstream.runtime.progress import Progress
-from millstream.runtime.real_time import refuse_long_epochs, refuse_slow_sources
+from millstream.runtime.real_time import refuse_python_that_waits
 from millstream.runtime.receive import Reception
+from millstream.runtime.requests import Requests, followed
+from millstream.runtime.savepoints.manifest import Savepoint
+from millstream.runtime.savepoints.ports import outputs_of
+from millstream.runtime.savepoints.rescaling import Rescaled, refuse_parallelism, rescaled
+from millstream.runtime.savepoints.taking import take
 from millstream.runtime.shared_disk import batch_folder, refuse_local_disks
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
-from millstream.spark import session, storages
+from millstream.spark import session
+from millstream.spark.barriers import pausing
 from millstream.spark.executors import check_python
+from millstream.spark.flow import let_flow
 from millstream.spark.lower.job import Lowered, at_time, lower_batch, lower_streaming
 from millstream.spark.lower.wrong_step import naming_steps
 from millstream.spark.sinks import write_batch
@@ -60,6 +71,7 @@ class Setting:
     parallelism: int
     spark: SparkSession | None
     on: Cluster = session.HERE
+    checkpoints: Checkpoints = DEFAULT
 
 
 class Observer(Protocol):
@@ -86,6 +98,7 @@ class Run:
         self.job = job
         self._plan = plan
         self._setting = setting
+        self._requests: Requests | None = None
         self._restarts = restarts
         self._life = Life(self._over)
         self._metering = Metering(plan)
@@ -94,8 +107,13 @@ class Run:
         self._carriage: Carriage | None = None
         self._reception: Reception | None = None
         self._again_at = 0.0
-        self._after: str | None = None
-        """The name of its last start: if it is not the last one of the checkpoint, somebody else has taken over."""
+        self._to_note: list[str] = []
+        """Why checkpoints failed that are not in the history yet."""
+        self._stuck = (-1, 0)
+        """The last committed epoch when a checkpoint failed, and how often in a row one has since."""
+        self._name = secrets.token_hex(8)
+        self._started = False
+        """Whether a query was started: from then on nobody else may take over between two starts."""
         self._spark: SparkSession | None = None
         self._need = Need(1)
         self.failures: list[Failure] = []
@@ -156,25 +174,33 @@ class Run:
         mode = self._setting.mode
         spark = self._spark = self._session(patience)
         self._metering.into(spark)
-        self._reception = Reception(self._plan.sources)
+        self._reception = Reception(self._plan.sources, self._metering.received)
         if isinstance(mode, Batch):
             self._reception.copy()
             self._life.move(State.RUNNING)
             self._batch(mode, spark)
             self._life.move(State.FINISHED)
             return
+        if isinstance(mode, RealTime):
+            refuse_python_that_waits(self._plan, pausing(spark))
+            let_flow(spark)
+        self._setting = replace(self._setting, checkpoint=followed(self._setting.checkpoint))
         with naming_steps(self._plan, spark):
             lowered = lower_streaming(self._plan, spark, combine=not isinstance(mode, RealTime))
         checkpoint = self._checkpoint(lowered)
-        target = Target(self.job, checkpoint.folder, checkpoint.identity)
+        target = Target(self.job, checkpoint.folder, checkpoint.identity, self._name)
         make_outbox(self._plan.sinks, checkpoint.folder)
         self._carriage = Carriage(self._loads(target, lowered), self._published)
         # When nothing is left that may be refused: a system keeps for the job what it does not fetch.
-        self._reception.start()
-        self._query = queries.start(lowered, self._plan, mode, target, spark, self._after)
-        self._after = self._query.run
+        self._reception.start(checkpoint.folder, isinstance(mode, MicroBatch) and mode.until_caught_up)
+        kept, again = self._setting.checkpoints, self._started
+        mend = partial(self._make_good, spark)
+        self._query = queries.start(lowered, self._plan, mode, target, kept, spark, again, mend)
+        self._started = True
+        self._note(self._query)
         self._metering.follow(self._query, self._carriage)
         self._carriage.start()
+        self._requests = Requests(checkpoint.folder)
         self._life.move(State.RUNNING)
 
     def _checkpoint(self, lowered: Lowered) -> Checkpoint:
@@ -186,9 +212,14 @@ class Run:
         self._metering.begin(checkpoint.folder.committed())
         return checkpoint
 
+    def _make_good(self, spark: SparkSession) -> str | None:
+        """Looks for damage in the checkpoint's newest epoch."""
+        about = read_checkpoint(self._setting.checkpoint)
+        return make_good(about, self._plan, spark, jars_of(self._plan, self._setting.checkpoint))
+
     def _batch(self, mode: Batch, spark: SparkSession) -> None:
         with batch_folder(self._plan, self._setting.checkpoint, spark.sparkContext.master) as folder:
-            target = Target(self.job, CheckpointFolder.at(folder), secrets.token_hex(4))
+            target = Target(self.job, CheckpointFolder.at(folder), secrets.token_hex(4), self._name)
             make_outbox(self._plan.sinks, target.folder)
             with naming_steps(self._plan, spark):
                 lowered = at_time(lower_batch(self._plan, spark), mode.clock_ms, spark)
@@ -216,6 +247,19 @@ class Run:
     def metrics(self) -> Metrics:
         """What it has done so far, in figures: by source, operator, sink and epoch."""
         return self._metering.read(self.job, self.state.value, len(self.failures))
+
+    def epochs(self, after: int = -1) -> list[EpochMetrics]:
+        """The epochs that have ended since then, oldest first: of the last hundred."""
+        return self._metering.epochs(after)
+
+    @property
+    def busy(self) -> bool:
+        """Whether an epoch is under way."""
+        return self._query is not None and self._query.busy
+
+    def checkpoints(self) -> list[CheckpointRecord]:
+        """What became of the last epochs' checkpoints, oldest first: when, how long, how large, by task."""
+        return history(CheckpointFolder.at(self._setting.checkpoint))
 
     def watch(self, observer: Observer) -> None:
         """Lets somebody look whenever the run is polled, until it is over."""
@@ -246,6 +290,10 @@ class Run:
             return True
         for observer in self._observers:
             observer.look()
+        if self._requests is not None and self._requests.to_stop():
+            self.stop()
+            self._requests.stopped()
+            return True
         if self._life.state is State.RESTARTING:
             self._restart(seconds)
             return False
@@ -289,11 +337,16 @@ class Run:
         """Plans another start, if there is to be one; otherwise raises what went wrong."""
         self._life.move(State.FAILING)
         query = self._query
-        error = taken_over(query) or error
+        error = queries.taken_over(query) or error
+        if of_a_checkpoint(error):
+            self._to_note.append(str(error))
+            self._note(query)
         self._abandon(error)
         found, now = self._explained(error, query), time.monotonic()
         moments = [*(failure.at for failure in self.failures), now]
         delay = self._restarts.delay_ms(moments) if transient(found, self._plan) else None
+        if delay is None and of_a_checkpoint(error) and self._tolerates():
+            delay = 0
         if delay is None:
             self._life.move(State.FAILED)
             raise found from error
@@ -301,6 +354,17 @@ class Run:
         LOG.warning('job "%s" failed and is started again in %.1f s: %s', self.job, delay / 1000, found.message)
         self._again_at = now + delay / 1000
         self._life.move(State.RESTARTING)
+
+    def _note(self, query: queries.Query | None) -> None:
+        """Checkpoints that failed, in the history; what failed at a start is noted by the next one."""
+        while query is not None and self._to_note:
+            query.checkpoint_failed(self._to_note.pop(0))
+
+    def _tolerates(self) -> bool:
+        """Whether a failed checkpoint is made again, from the last that did not fail. No number may be skipped."""
+        last = max(CheckpointFolder.at(self._setting.checkpoint).committed(), default=-1)
+        self._stuck = (last, self._stuck[1] + 1 if self._stuck[0] == last else 1)
+        return self._stuck[1] <= self._setting.checkpoints.tolerate
 
     def _explained(self, error: Exception, query: queries.Query | None) -> MillstreamError:
         """In real time a task that fails takes others along, and Spark may tell of one of those: then each is asked."""
@@ -315,9 +379,10 @@ class Run:
     def _abandon(self, error: Exception) -> None:
         """Leaves nothing running. What goes wrong now is told beside what went wrong first."""
         try:
-            if self._query is not None:
-                self._query.stop()
-            self._close()
+            with ExitStack() as stack:
+                stack.callback(self._close)
+                if self._query is not None:
+                    stack.callback(self._query.stop)
         except Exception as second:
             if second is not error:
                 error.add_note(f"and, while closing: {second}")
@@ -339,7 +404,8 @@ class Run:
     def _short_of_slots(self) -> bool:
         """Whether a cluster has yet to replace what it has lost. Looked at between two polls: it may take a while, and
         somebody may want to stop the run."""
-        return self._spark is not None and session.alive(self._spark) and lacking(self._spark, self._need)
+        spark = self._setting.spark or session.there()
+        return spark is not None and session.alive(spark) and lacking(spark, self._need)
 
     def wait(self) -> None:
         """Until the input ends, the job fails, or somebody tells it to stop: by Ctrl-C, or as `docker stop` does."""
@@ -348,10 +414,39 @@ class Run:
                 pass
         self.stop()
 
-    def stop(self) -> None:
-        """Stops cleanly: what is committed is published, the rest is read again next time."""
-        if self._life.over:
-            return
+    def savepoint(self, path: str) -> Savepoint:
+        """Saves all state, as of the last committed epoch, in a new folder. The job runs on."""
+        if self._spark is None or isinstance(self._setting.mode, Batch):
+            raise MillstreamError("MS-SAVEPOINT-006", f'job "{self.job}" keeps no state that could be saved.')
+        return take(self._spark, self._setting.checkpoint, path, outputs_of(self._plan))
+
+    def rescale(self, parallelism: int) -> Rescaled:
+        """Divides its state into so many parts: stops, saves, restores into a new checkpoint, and goes on from it."""
+        if self._spark is None or self._query is None:
+            raise MillstreamError("MS-RUN-015", f'job "{self.job}" does not run: it is {self.state.value}.')
+        refuse_parallelism(parallelism)
+        begun = time.monotonic()
+        self._query.stop()
+        self._close()
+        self._query, self._again_at = None, time.monotonic()
+        self._life.move(State.RESTARTING)
+        done = rescaled(self.job, self._plan, self._setting.checkpoint, parallelism, self._spark)
+        self._setting = replace(self._setting, checkpoint=done.checkpoint, parallelism=parallelism)
+        self._started = False
+        self._begin()
+        return replace(done, moved=replace(done.moved, seconds=time.monotonic() - begun))
+
+    def stop(self, savepoint: str | None = None) -> None:
+        """Stops cleanly: what is committed is published, the rest is read again next time.
+
+        `savepoint`: a new folder, in which all state is saved then.
+        """
+        if not self._life.over:
+            self._stop()
+        if savepoint is not None:
+            self.savepoint(savepoint)
+
+    def _stop(self) -> None:
         self._life.move(State.STOPPING)
         try:
             if self._query is not None:
@@ -361,44 +456,3 @@ class Run:
             self._life.move(State.FAILED)
             raise explained(self.job, error, self._plan) from error
         self._life.move(State.STOPPED)
-
-
-def taken_over(query: queries.Query | None) -> Exception | None:
-    """What made a run fail may be that another one has taken its place: then it must not start again."""
-    try:
-        if query is not None:
-            query.require_own()
-    except Exception as error:
-        return error if "MS-CHECKPOINT-006" in str(error) else None
-    return None
-
-
-def jars_of(plan: JobPlan, checkpoint: str) -> tuple[Jars, ...]:
-    """What the connectors of a job, and the storages that it lies on, need on Spark's class path."""
-    needed = (part.jars() for part in options_of(plan) if isinstance(part, NeedsJars))
-    return tuple(dict.fromkeys([*needed, *storages.jars(addresses(plan, checkpoint))]))
-
-
-def addresses(plan: JobPlan, checkpoint: str) -> list[str]:
-    """Where it lies, and what it reads and writes by path."""
-    return [checkpoint, *(part.path for part in options_of(plan) if isinstance(part, LiesAt))]
-
-
-def options_of(plan: JobPlan) -> list[SourceOptions | SinkOptions]:
-    sources = (source.options for source in (*plan.sources, *plan.statics))
-    return [*sources, *(sink.options for sink in plan.sinks)]
-
-
-def need(plan: JobPlan, mode: Mode, parallelism: int) -> Need:
-    """How many tasks run at once: in real time, all of them, all the time."""
-    if isinstance(mode, RealTime):
-        refuse_long_epochs(plan, mode)
-    partitions = sum(source.options.partitions() for source in plan.sources)
-    for static in plan.statics:
-        static.options.partitions()  # an error if it is not there
-    if not isinstance(mode, RealTime):
-        return Need(max(2, os.cpu_count() or 2))
-    refuse_slow_sources(plan)
-    stages = len(plan.stages)
-    why = f"{partitions} for the sources' partitions, {stages} × {parallelism} for the stages' tasks"
-    return Need(partitions + stages * parallelism, why)

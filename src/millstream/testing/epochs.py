@@ -16,13 +16,14 @@ Ends = dict[int, int]
 
 
 def published(path: JournalPath, topic: str) -> dict[int, list[Record]]:
-    """The records of a job's sink by epoch, each partition in its order."""
+    """The records of a job's sink by epoch, each partition in its order. Not of those that are merged since: they are
+    of many epochs."""
     found: dict[int, list[Record]] = defaultdict(list)
     opened = open_topic(path, topic)
     for number in range(opened.partitions):
         where = opened.partition(number)
         for segment in chain(where):
-            if segment.token is not None:
+            if segment.token is not None and not segment.merged:
                 _, epoch, _ = segment.token.rsplit("-", 2)
                 found[int(epoch)] += records(where, segment)
     return dict(found)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import time_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millstream.api.job import Job
 from millstream.errors import MillstreamError, did_you_mean
@@ -92,6 +93,15 @@ class Runner:
             parallelism=parallelism,
             spark=self.spark,
         )
+
+    def replay(
+        self, file: str | Path, state: str | Path, epoch: int, inputs: Mapping[str, Sequence[Item]]
+    ) -> dict[str, list[Any]]:
+        """Runs an epoch of the job in a file again that `millstream replay --to-test` has taken; what each sink got."""
+        from millstream.cli.jobfile import job_of
+        from millstream.replay.as_test import run_test
+
+        return run_test(job_of(Path(file)), Path(state), epoch, inputs, self.spark)
 
 
 def shared() -> SparkSession:

@@ -11,10 +11,16 @@ from millstream.verify.worker import load
 
 
 def check(
-    file: Path, folder: Path, chain: Chain, given: Input, mode: str = "micro-batch", storage: str | None = None
+    file: Path,
+    folder: Path,
+    chain: Chain,
+    given: Input,
+    mode: str = "micro-batch",
+    storage: str | None = None,
+    moved: str | None = None,
 ) -> None:
     """Fails if a sink differs after the job was killed at these places in turn."""
-    with Trial(load(file), file.resolve(), folder, given, mode=mode, storage=storage) as trial:
+    with Trial(load(file), file.resolve(), folder, given, mode=mode, storage=storage, moved=moved) as trial:
         trial.straight()
         outcome = trial.chain(chain)
     assert outcome.error is None, outcome.error

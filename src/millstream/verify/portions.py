@@ -63,11 +63,11 @@ class Portions:
         self._topics = [Growing(whole, journal, source.name) for source in sources]
         self._settling = SETTLING if any(source.time for source in sources) else 0
 
-    def work_off(self, run: Run, checkpoint: str) -> None:
-        """Until all of it is committed, and time has gone on; what is committed is published when the run stops."""
+    def work_off(self, run: Run, checkpoint: str, portions: int = PORTIONS) -> None:
+        """Until all of these are committed, and time has gone on; what is committed is published when the run stops."""
         while True:
             epochs = committed(checkpoint)
-            if self._read(epochs) and not self._give() and self._settled(epochs):
+            if self._read(epochs) and not self._give(portions) and self._settled(epochs):
                 break
             run.poll(LOOK)
         run.stop()
@@ -77,9 +77,14 @@ class Portions:
         last = epochs[max(epochs)] if epochs else [Ends() for _ in self._topics]
         return all(covers(read, topic.ends) for topic, read in zip(self._topics, last, strict=True))
 
-    def _give(self) -> bool:
+    def give(self, portions: int) -> None:
+        """So many portions of every topic."""
+        while self._give(portions):
+            pass
+
+    def _give(self, portions: int) -> bool:
         """The next portion of every topic; false if there is none."""
-        for portion in range(1, PORTIONS + 1):
+        for portion in range(1, portions + 1):
             lacking = [topic for topic in self._topics if topic.lacks(portion)]
             for topic in lacking:
                 topic.give(portion)

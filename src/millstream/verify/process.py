@@ -46,13 +46,20 @@ class Worker:
         return self._process.pid
 
     def run(
-        self, place: str, mode: str, rows_per_epoch: dict[str, int] | None = None, elsewhere: str | None = None
+        self,
+        place: str,
+        mode: str,
+        rows_per_epoch: dict[str, int] | None = None,
+        elsewhere: str | None = None,
+        moved: str | None = None,
     ) -> Ran:
+        """`moved`: how the job is moved to another checkpoint in the middle of its input."""
         if self._process is None:
             self._start()
         assert self._process is not None
         assert self._process.stdin is not None
-        told = {"place": place, "mode": mode, "rows_per_epoch": rows_per_epoch, "elsewhere": elsewhere}
+        told: dict[str, Any] = {"place": place, "mode": mode, "moved": moved}
+        told |= {"rows_per_epoch": rows_per_epoch, "elsewhere": elsewhere}
         try:
             self._process.stdin.write(json.dumps(told).encode() + b"\n")
             self._process.stdin.flush()

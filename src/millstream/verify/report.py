@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,9 +73,23 @@ class Certificate:
         file = self.folder / f"test_verify_{job}_{len(self.failures) + 1}.py"
         listed = "\n".join(f"    {fault!r}," for fault in outcome.chain)
         told = {"what": then(outcome.chain), "job": str(self.trial.file), "faults": listed}
-        storage = f", {self.trial.storage!r}" if self.trial.storage else ""
+        options = {"storage": self.trial.storage, "moved": self.trial.moved}
+        storage = "".join(f", {name}={value!r}" for name, value in options.items() if value)
         file.write_text(TEST.format(**told, given=self.trial.given, mode=self.trial.mode, storage=storage))
         return file
+
+    def told(self) -> dict[str, object]:
+        """As a manager keeps it: of which file it is, and what came of it."""
+        return {
+            "sha256": hashlib.sha256(self.trial.file.read_bytes()).hexdigest(),
+            "mode": self.trial.mode,
+            "faults": self.faults,
+            "points": len(self.places),
+            "lost": self.lost,
+            "duplicated": self.duplicated,
+            "good": self.good,
+            "text": self.text(),
+        }
 
     def text(self) -> str:
         lines = [f"  {line}".rstrip() for line in (*self._sinks(), "", *self._places(), "", *self._failures())]

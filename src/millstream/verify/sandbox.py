@@ -63,11 +63,12 @@ def sandboxed(
     def change(node: Node) -> Node:
         match node:
             case Source(static=False) if portions:
+                limit = rows_per_epoch[node.name] if rows_per_epoch else None
                 # All input will come: no source is ever idle, as in a run that works off what there is.
-                return replace(node, options=recorded(node, place / INPUT, None), idle_after=None)
+                return replace(node, options=recorded(node, place / INPUT, limit), idle_after=None, history=None)
             case Source():
                 limit = rows_per_epoch[node.name] if rows_per_epoch else None
-                return replace(node, options=recorded(node, whole, limit))
+                return replace(node, options=recorded(node, whole, limit), history=None)
             case Sink():
                 return replace(
                     node, options=moved(node, place / OUTPUT, f"{elsewhere}/{OUTPUT}" if elsewhere else None)

@@ -28,6 +28,7 @@ from millstream.verify.determinism import order_matters, waiting
 from millstream.verify.faults import Chain, Choice, Fault, Visit, label
 from millstream.verify.images import copy, frozen, restore
 from millstream.verify.inputs import Input, fill
+from millstream.verify.moving import gone_on
 from millstream.verify.process import Ran, Worker
 from millstream.verify.sandbox import CHECKPOINT, INPUT, OUTPUT
 from millstream.verify.visits import Listener, Watch
@@ -82,11 +83,14 @@ class Trial:
         at: str = "",
         mode: str = "micro-batch",
         storage: str | None = None,
+        moved: str | None = None,
     ) -> None:
         """`at`: it is killed at places only whose name has this in it. `mode`: or real-time. `storage`: where it has
-        its checkpoint and writes topics and files, if not in the folder."""
+        its checkpoint and writes topics and files, if not in the folder. `moved`: in the middle of its input, by a
+        `savepoint` or to another parallelism by `rescale`."""
         self.job = job
         self.mode = mode
+        self.moved = moved
         self._at = at
         self.file = file
         self.folder = folder
@@ -171,7 +175,8 @@ class Trial:
 
     def _behind_the_last_rows(self) -> Visit | None:
         """Whoever goes on from there finds nothing to read, and yet something may be due: time has moved on."""
-        epoch = last_read(f"{self._elsewhere or self._place}/{CHECKPOINT}")
+        root = str(self._elsewhere or self._place)
+        epoch = last_read(gone_on(root, self.moved) if self.moved else f"{root}/{CHECKPOINT}")
         return None if epoch is None else Visit("commits.after", epoch)
 
     def _chosen(self, visits: list[Visit]) -> list[Visit]:
@@ -292,7 +297,7 @@ class Trial:
     def _run(self, watch: Watch) -> Ran:
         self._listener.watch = watch
         try:
-            return self._worker.run(self._place.name, self.mode, self._limits, self._elsewhere)
+            return self._worker.run(self._place.name, self.mode, self._limits, self._elsewhere, self.moved)
         finally:
             watch.end()
 

@@ -16,7 +16,6 @@ from millstream.api.job import Job
 from millstream.cli.jobfile import execute, the_job
 from millstream.errors import MillstreamError
 from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime
-from millstream.plan.restarts import no_restart
 from millstream.planner.stages import plan_job
 from millstream.verify.portions import Portions
 from millstream.verify.sandbox import CHECKPOINT, INPUT, PARTITIONS, sandboxed
@@ -36,21 +35,20 @@ def load(file: Path) -> Job:
 
 
 def run(job: Job, folder: Path, told: dict[str, Any], spark: SparkSession) -> dict[str, Any]:
-    from millstream.runtime.run import Run, Setting
     from millstream.spark.memory import rest, unload_state
+    from millstream.verify.moving import MOVES, Moving
 
     place, whole, elsewhere = folder / told["place"], folder / INPUT, told["elsewhere"]
     mode = MODES[told["mode"]]
     live = isinstance(mode, RealTime)
+    moved = MOVES[told["moved"]] if told["moved"] else None
     try:
-        plan = plan_job(sandboxed(job._sinks, whole, place, told["rows_per_epoch"], live, elsewhere))
-        checkpoint = f"{elsewhere or place}/{CHECKPOINT}"
-        portions = Portions(plan.sources, whole, place / INPUT) if live else None
-        setting = Setting(mode, checkpoint, job.parallelism, spark)
-        going = Run.begin(job.name, plan, setting, no_restart())
-        if portions is not None:
-            portions.work_off(going, checkpoint)
-        going.wait()
+        bit_by_bit = live or moved is not None
+        plan = plan_job(sandboxed(job._sinks, whole, place, told["rows_per_epoch"], bit_by_bit, elsewhere))
+        root = elsewhere or str(place)
+        portions = Portions(plan.sources, whole, place / INPUT) if bit_by_bit else None
+        moving = Moving(job, plan, mode, root, spark, portions)
+        going = moving.work_off(f"{root}/{CHECKPOINT}", job.parallelism) if moved is None else moved(moving)
         return {"late": sum(going.late().values()), "skipped": sum(going.skipped().values())}
     except MillstreamError as error:
         return {"code": error.code, "error": error.text()}
@@ -60,9 +58,9 @@ def run(job: Job, folder: Path, told: dict[str, Any], spark: SparkSession) -> di
 
 
 def slots(job: Job) -> int:
-    """In real time, one for every task."""
+    """In real time, one for every task, of which there may be more behind a savepoint."""
     plan = job.plan()
-    return max(SLOTS, PARTITIONS * len(plan.sources) + job.parallelism * len(plan.stages))
+    return max(SLOTS, PARTITIONS * len(plan.sources) + (job.parallelism + 1) * len(plan.stages))
 
 
 def beside(folder: Path, settings: dict[str, str]) -> dict[str, str]:

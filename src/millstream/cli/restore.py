@@ -1,0 +1,59 @@
+"""`millstream restore`: a new checkpoint for a job, out of a savepoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from millstream.cli import verbose
+from millstream.cli.changes import listed, shown
+from millstream.cli.jobfile import job_of
+from millstream.cli.operated import Manager, or_managed
+from millstream.cli.place import placed
+from millstream.cli.restore_choices import Chosen, choices
+from millstream.plan.cluster import Cluster
+
+
+@click.command()
+@click.argument("job", metavar="FILE|NAME")
+@click.argument("savepoint")
+@click.option("--checkpoint", metavar="DIR", help="The new checkpoint; otherwise the job's own, which must be new.")
+@choices
+@click.option("--fork", is_flag=True, help="Leave the job that was saved as it is: this one writes elsewhere.")
+@click.option("--start/--no-start", default=True, help="At a manager: start it then.")
+@placed
+@or_managed
+@verbose.option
+def restore(
+    job: str,
+    savepoint: str,
+    checkpoint: str | None,
+    chosen: Chosen,
+    fork: bool,
+    start: bool,
+    manager: Manager,
+    on: Cluster,
+    driver_there: bool,
+    parallelism: int | None,
+) -> None:
+    """Make a checkpoint for the job in FILE out of SAVEPOINT. `millstream run` then goes on from there.
+
+    NAME: a job at a manager, which does not run. It is started then.
+    """
+    if manager.has(job):
+        manager.do(job, "restore", {"savepoint": savepoint, **chosen.asked(), "fork": fork, "start": start})
+        return
+    made = job_of(Path(job), checkpoint, parallelism)
+    done = made.restore(
+        savepoint,
+        was=chosen.was,
+        drop=chosen.drop,
+        start_empty=chosen.start_empty,
+        from_now=chosen.from_now,
+        new_sources=chosen.new_source,
+        fork=fork,
+        on=on,
+    )
+    click.echo(shown(listed(done.changes)))
+    click.echo(f"{made.name}: restored in {made.checkpoint}, goes on after epoch {done.epoch}")

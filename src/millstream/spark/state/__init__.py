@@ -1,0 +1,1 @@
+"""Saved state as lists of rows: read from a checkpoint, by operator."""

@@ -1,0 +1,1 @@
+"""State that outlives the code and the cluster: read, saved, restored."""
