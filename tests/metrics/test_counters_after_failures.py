@@ -37,6 +37,7 @@ def send(path: str, numbers: range) -> None:
             producer.send({"n": n})
 
 
+@pytest.mark.slow
 def test_in_micro_batches(path: str, tmp_path: Path, spark: SparkSession) -> None:
     """Its Python process is killed in the second epoch, when the tasks in front of it have counted their rows."""
     killed = tmp_path / "killed"

@@ -9,6 +9,21 @@ from typing import TypeVar
 
 
 @dataclass(frozen=True)
+class ReceptionMetrics:
+    """What was received of a source that cannot be read again."""
+
+    received: int = 0
+    """Messages that were delivered, duplicates included."""
+    acknowledged: int = 0
+    redelivered: int = 0
+    """Of those received, the ones that the system said it delivered before."""
+    duplicates: int = 0
+    """Of those received, the ones that were recognised and dropped."""
+    waiting: int | None = None
+    """Messages that wait in the system, when it was last asked. None: it cannot say."""
+
+
+@dataclass(frozen=True)
 class SourceMetrics:
     """What was read from a source."""
 
@@ -25,6 +40,8 @@ class SourceMetrics:
     """How far event time has come in this source. None: it has no time, or no row has come."""
     idle: bool = False
     """Whether time goes on without it."""
+    reception: ReceptionMetrics | None = None
+    """None: it is read, not received."""
 
 
 @dataclass(frozen=True)

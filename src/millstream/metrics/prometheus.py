@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -24,20 +24,33 @@ class Family:
     help: str
     samples: tuple[Sample, ...]
 
-    def text(self, job: str) -> Iterator[str]:
+    def of(self, job: str) -> Family:
+        """The same, with the job's name on every sample."""
+        return replace(self, samples=tuple(({"job_name": job, **labels}, value) for labels, value in self.samples))
+
+    def text(self) -> Iterator[str]:
         known = [(labels, value) for labels, value in self.samples if value is not None]
         if not known:
             return
         yield f"# HELP {self.name} {self.help}"
         yield f"# TYPE {self.name} {self.kind}"
         for labels, value in known:
-            shown = ",".join(f'{name}="{escaped(text)}"' for name, text in {"job_name": job, **labels}.items())
-            yield f"{self.name}{{{shown}}} {value:.17g}"
+            shown = ",".join(f'{name}="{escaped(text)}"' for name, text in labels.items())
+            yield f"{self.name}{{{shown}}} {value:.17g}" if labels else f"{self.name} {value:.17g}"
 
 
-def text(now: Metrics) -> str:
-    found = [*of_job(now), *of_sources(now), *of_operators(now), *of_stages(now), *of_sinks(now)]
-    return "\n".join([line for family in found for line in family.text(now.job)]) + "\n"
+def text(*runs: Metrics, others: Sequence[Family] = ()) -> str:
+    """The figures of runs, and of others: all samples of one name stand together."""
+    found: dict[str, Family] = {}
+    for family in [*others, *(family for now in runs for family in families(now))]:
+        before = found.get(family.name)
+        found[family.name] = replace(family, samples=(*before.samples, *family.samples)) if before else family
+    return "\n".join([line for family in found.values() for line in family.text()]) + "\n"
+
+
+def families(now: Metrics) -> list[Family]:
+    found = [*of_job(now), *of_sources(now), *of_receptions(now), *of_operators(now), *of_stages(now), *of_sinks(now)]
+    return [family.of(now.job) for family in found]
 
 
 def escaped(label: str) -> str:
@@ -94,6 +107,22 @@ def of_sources(now: Metrics) -> list[Family]:
             *(seconds(part.watermark) for part in parts),
         ),
         family("idle", "gauge", "1 if time goes on without it.", *(float(part.idle) for part in parts)),
+    ]
+
+
+def of_receptions(now: Metrics) -> list[Family]:
+    parts = [(part.name, part.reception) for part in now.sources if part.reception is not None]
+
+    def family(name: str, kind: Literal["counter", "gauge"], help: str, *values: float | None) -> Family:
+        labels = ({"source": source} for source, _ in parts)
+        return Family(f"millstream_source_{name}", kind, help, tuple(zip(labels, values, strict=True)))
+
+    return [
+        family("received_total", "counter", "Messages received.", *(one.received for _, one in parts)),
+        family("acknowledged_total", "counter", "Messages acknowledged.", *(one.acknowledged for _, one in parts)),
+        family("redelivered_total", "counter", "Messages delivered again.", *(one.redelivered for _, one in parts)),
+        family("duplicates_total", "counter", "Duplicates that were dropped.", *(one.duplicates for _, one in parts)),
+        family("waiting", "gauge", "Messages that wait in the system.", *(one.waiting for _, one in parts)),
     ]
 
 

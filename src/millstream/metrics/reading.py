@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,11 +13,12 @@ from millstream.metrics.model import (
     FunctionMetrics,
     Metrics,
     OperatorMetrics,
+    ReceptionMetrics,
     SinkMetrics,
     SourceMetrics,
     StageMetrics,
 )
-from millstream.plan.connectors import TellsLag
+from millstream.plan.connectors import ReceptionFigures, TellsLag
 from millstream.plan.node import Stateful, walk
 from millstream.plan.nodes import Sink, Source
 from millstream.plan.python import Call
@@ -54,7 +55,7 @@ class Reading:
     """A run as its parts tell of it.
 
     `figures`: Meters.java. `functions`: for each Python function, the rows that it skipped. `carried`: for each sink
-    that Python carries rows to, the last epoch that arrived.
+    that Python carries rows to, the last epoch that arrived. `received`: for each source that is received, its figures.
     """
 
     figures: dict[str, Any]
@@ -64,6 +65,7 @@ class Reading:
     published: int = -1
     counts_state: bool = False
     carried: Mapping[str, int] = field(default_factory=dict)
+    received: Mapping[str, ReceptionFigures] = field(default_factory=dict)
 
     @property
     def last(self) -> dict[str, Any]:
@@ -88,13 +90,18 @@ def metrics(job: str, state: str, restarts: int, plan: JobPlan, reading: Reading
         sources=tuple(read_source(i, source, last, reading) for i, source in enumerate(plan.sources)),
         operators=read_operators(plan, stages, reading),
         functions=tuple(
-            FunctionMetrics(node.name, reading.functions.get(node.name, 0))
+            FunctionMetrics(node.name, skipped(node.name, reading))
             for node in walk(plan.flow)
             if isinstance(node, Call)
         ),
         stages=stages,
         sinks=tuple(read_sink(sink, reading) for sink in plan.sinks),
     )
+
+
+def skipped(function: str, reading: Reading) -> int:
+    """In real time a kernel counts."""
+    return reading.functions.get(function, 0) + int(reading.figures["operators"].get(function, {}).get("skipped", 0))
 
 
 def read_epoch(last: dict[str, Any]) -> EpochMetrics:
@@ -141,7 +148,12 @@ def read_source(number: int, source: Source, last: dict[str, Any], reading: Read
         lag=lag(source, report),
         watermark=moment(time.watermark) if time else None,
         idle=time.idle if time else False,
+        reception=read_reception(reading.received.get(source.name)),
     )
+
+
+def read_reception(counted: ReceptionFigures | None) -> ReceptionMetrics | None:
+    return None if counted is None else ReceptionMetrics(**asdict(counted))
 
 
 def lag(source: Source, report: dict[str, Any]) -> int | None:

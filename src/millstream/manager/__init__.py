@@ -1,0 +1,1 @@
+"""The job manager: takes jobs, starts their drivers, watches them, and shows how they are."""
