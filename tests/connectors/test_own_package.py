@@ -85,7 +85,14 @@ def test_a_job_from_end_to_end(package: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", ["carry.before@0", "carry.during@0", "carry.after@0", "sink.publish.before@0"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        "carry.during@0",
+        "carry.after@0",
+        *(pytest.param(point, marks=pytest.mark.long) for point in ("carry.before@0", "sink.publish.before@0")),
+    ],
+)
 def test_a_job_that_is_killed(package: Path, tmp_path: Path, point: str) -> None:
     """The protocol of the page is exactly once: what is carried again is not there twice."""
     killed = python(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from millstream.connectors.topic_sink import TopicSink
+
+if TYPE_CHECKING:
+    from millstream.journal.topics import Topic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,13 +20,16 @@ class JournalSink(TopicSink):
         return "journal"
 
     def check(self) -> None:
-        self._partitions()
+        self._topic()
 
     def writer(self) -> dict[str, str]:
-        return {"kind": "journal", "path": self.path, "topic": self.topic, "partitions": str(self._partitions())}
+        found = self._topic()
+        limits = {name: str(limit) for name, limit in found.keep.described().items()}
+        where = {"path": self.path, "topic": self.topic, "partitions": str(found.partitions)}
+        return {"kind": "journal", **where, **limits}
 
-    def _partitions(self) -> int:
+    def _topic(self) -> Topic:
         # Not at the top: `millstream.journal` offers this class, and whoever is imported first needs the other.
         from millstream.journal.topics import open_topic
 
-        return open_topic(self.path, self.topic).partitions
+        return open_topic(self.path, self.topic)

@@ -6,11 +6,9 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from millstream.connectors.kafka.errors import CHECKS
-from millstream.errors import MillstreamError
-from millstream.plan.errors import here
+from millstream.connectors.secrets import Secret, require_named
 
 LOGINS = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -19,30 +17,6 @@ LOGINS = {
 }
 SECRETS = ("password", "jaas", "secret", "keystore.key")
 """What settings are called whose values nobody is to see."""
-
-
-@dataclass(frozen=True)
-class Secret:
-    """The name of a secret. Its text and its plan show the name alone."""
-
-    env: str | None = None
-    file: str | None = None
-
-    @property
-    def placeholder(self) -> str:
-        return f"${{env:{self.env}}}" if self.env else f"${{file:{self.file}}}"
-
-    def read(self) -> str:
-        if self.env is not None:
-            value = os.environ.get(self.env)
-            if value is None:
-                raise missing(f"the environment variable {self.env}, which holds a secret, is not set.")
-            return value
-        assert self.file is not None
-        try:
-            return Path(self.file).expanduser().read_text().rstrip("\r\n")
-        except OSError as error:
-            raise missing(f"the file {self.file}, which holds a secret, cannot be read: {error.strerror}.") from error
 
 
 @dataclass(frozen=True)
@@ -118,15 +92,6 @@ def quoted(text: str) -> str:
     return json.dumps(text)
 
 
-def secret(*, env: str | None = None, file: str | None = None) -> Secret:
-    """A secret from an environment variable or a file: `kafka.secret(env="KAFKA_PASSWORD")`."""
-    if (env is None) == (file is None):
-        raise CHECKS.wrong(
-            "a secret comes from an environment variable or from a file.", 'secret(env="KAFKA_PASSWORD")'
-        )
-    return Secret(env, file)
-
-
 def tls(*, ca: str | None = None, keystore: str | None = None, key_password: Secret | None = None) -> Tls:
     """Encrypted. `ca`: a PEM file with whom to trust, else Java's own list. `keystore`: a PEM file with this client's
     private key and certificate, where the cluster asks for one."""
@@ -136,8 +101,7 @@ def tls(*, ca: str | None = None, keystore: str | None = None, key_password: Sec
 def sasl(mechanism: str, *, user: str, password: Secret) -> Sasl:
     """With user and password: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512."""
     CHECKS.one_of("mechanism", mechanism, tuple(LOGINS), 'others by cluster(settings={"sasl.mechanism": …})')
-    if not isinstance(password, Secret):
-        raise CHECKS.wrong("a password is not written into a job.", 'password=kafka.secret(env="KAFKA_PASSWORD")')
+    require_named("password", password)
     return Sasl(mechanism, user, password)
 
 
@@ -170,7 +134,3 @@ def at(servers: str | Cluster | None) -> Cluster:
     if servers is None:
         return default_cluster()
     return servers if isinstance(servers, Cluster) else Cluster(servers)
-
-
-def missing(message: str) -> MillstreamError:
-    return MillstreamError("MS-KAFKA-002", message, at=here())

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millstream.connectors.kafka.avro import Registry
+from millstream.connectors.avro import Registry
 from millstream.connectors.kafka.cluster import Cluster, at
 from millstream.connectors.kafka.errors import CHECKS
-from millstream.connectors.kafka.protobuf import Protobuf
-from millstream.connectors.kafka.schemas import schemas
 from millstream.connectors.kafka.sink import KafkaSink
 from millstream.connectors.kafka.source import PARTS, SPECIAL, Isolation, KafkaSource, OnLoss, read
+from millstream.connectors.protobuf import Protobuf
+from millstream.connectors.schemas import schemas
 from millstream.plan.connectors import Format, KeyFormat, OnError
 from millstream.plan.modes import milliseconds
 from millstream.plan.options import columns

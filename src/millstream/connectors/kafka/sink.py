@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from millstream.connectors.kafka.cluster import Cluster
 from millstream.connectors.kafka.errors import ERRORS
 from millstream.connectors.kafka.jars import JARS
-from millstream.connectors.kafka.schemas import Schemas
 from millstream.connectors.kafka.topics import find
+from millstream.connectors.schemas import Schemas
 from millstream.connectors.topic_sink import TopicSink
 from millstream.plan.connectors import Errors, Jars
 
@@ -44,7 +44,8 @@ class KafkaSink(TopicSink):
     def writer(self) -> dict[str, str]:
         timeout = str(self.transaction_timeout_ms)
         settings = {f"kafka.{name}": value for name, value in self.cluster.client().items()}
-        values = {"format": self.format, **(self.schemas.settings() if self.schemas else {})}
+        subject = f"{self.topic}-value"
+        values = {"format": self.format, "subject": subject, **(self.schemas.settings() if self.schemas else {})}
         return {
             "kind": "millstream.kafka.KafkaSink",
             "topic": self.topic,

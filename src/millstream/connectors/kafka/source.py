@@ -10,9 +10,9 @@ from typing import Literal
 from millstream.connectors.kafka.cluster import Cluster
 from millstream.connectors.kafka.errors import CHECKS, ERRORS
 from millstream.connectors.kafka.jars import JARS
-from millstream.connectors.kafka.schemas import Schemas
 from millstream.connectors.kafka.sink import KafkaSink
 from millstream.connectors.kafka.topics import Topic, find
+from millstream.connectors.schemas import Schemas
 from millstream.errors import did_you_mean
 from millstream.plan.connectors import Errors, Format, Jars, KeyFormat, Listener, OnError, Reader
 

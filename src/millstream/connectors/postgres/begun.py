@@ -64,7 +64,7 @@ class Notes:
             raise MillstreamError(
                 "MS-CHECKPOINT-004",
                 f'what was received of table "{self._table.name}" has format {saved.get("format", 0)}, not {FORMAT}.',
-                hint="begin anew with another checkpoint folder",
+                hint="start over with another checkpoint folder",
             )
         snapshot = Snapshot(**saved["snapshot"]) if saved["snapshot"] is not None else None
         return Begun(saved["slot"], saved["table"], tuple(saved["key"]), snapshot)

@@ -44,15 +44,15 @@ def check_begun(table: Table, number: int, key: tuple[str, ...]) -> None:
     if number != table.number:
         raise MillstreamError(
             "MS-POSTGRES-009",
-            f'table "{table.name}" was dropped and made anew since the job began.',
-            hint="begin anew with another checkpoint folder",
+            f'table "{table.name}" was dropped and created again since the job began.',
+            hint="start over with another checkpoint folder",
         )
     if key != table.key:
         raise MillstreamError(
             "MS-POSTGRES-008",
             f'table "{table.name}" has another key, {", ".join(table.key)}, since the job began.',
             found=f"the job: {', '.join(key)}",
-            hint="undo it, or begin anew with another checkpoint folder",
+            hint="undo it, or start over with another checkpoint folder",
         )
 
 

@@ -92,7 +92,7 @@ class Slot:
             raise MillstreamError(
                 "MS-POSTGRES-007",
                 f'the replication slot "{self.name}" of table "{self.table.name}" is gone, and changes with it.',
-                hint="begin anew with another checkpoint folder",
+                hint="start over with another checkpoint folder",
             )
         if found.place > acknowledged:
             raise MillstreamError(
@@ -100,14 +100,14 @@ class Slot:
                 f'somebody else has moved the replication slot "{self.name}" of table "{self.table.name}" on, and '
                 "changes are missing.",
                 found=f"the slot: {lsn(found.place)}; the job: {lsn(acknowledged)}",
-                hint="begin anew with another checkpoint folder: one that was copied, or brought back from a copy, "
+                hint="start over with another checkpoint folder: one that was copied, or brought back from a copy, "
                 "cannot go on",
             )
         if holds is None:
             raise MillstreamError(
                 "MS-POSTGRES-009",
                 f'table "{self.table.name}" was dropped, or is no longer in publication "{self.publication}".',
-                hint="begin anew with another checkpoint folder: changes since then may be missing",
+                hint="start over with another checkpoint folder: changes since then may be missing",
             )
         return found.place
 

@@ -52,7 +52,7 @@ class Table:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     number: int
-    """The database's own: another one after it was dropped and made anew."""
+    """The database's own: another one after it was dropped and created again."""
 
     @property
     def qualified(self) -> str:
@@ -79,7 +79,7 @@ class Table:
                 "MS-POSTGRES-008",
                 f'table "{self.name}" has a value of column {column.name} that is no {column.full}.',
                 found=str(text)[:100],
-                hint="it is of a time when the column had another type: begin anew with another checkpoint folder",
+                hint="it is of a time when the column had another type: start over with another checkpoint folder",
             ) from error
 
 

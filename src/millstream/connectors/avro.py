@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.connectors.kafka.cluster import Secret
-from millstream.connectors.kafka.errors import CHECKS
+from millstream.connectors.secrets import Secret, require_named
+from millstream.plan.options import OptionChecks
+
+CHECKS = OptionChecks("MS-FORMAT-001")
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,8 @@ class Avro:
 
 
 def registry(url: str, *, user: str | None = None, password: Secret | None = None) -> Registry:
-    """A schema registry: `kafka.registry("http://host:8081")`."""
+    """A schema registry: `registry("http://host:8081")`."""
     if (user is None) != (password is None):
-        raise CHECKS.wrong("a registry wants user and password, or neither.", 'password=kafka.secret(env="PASSWORD")')
-    if password is not None and not isinstance(password, Secret):
-        raise CHECKS.wrong("a password is not written into a job.", 'password=kafka.secret(env="PASSWORD")')
+        raise CHECKS.wrong("a registry wants user and password, or neither.", 'password=secret(env="PASSWORD")')
+    require_named("password", password)
     return Registry(url, user, password)

@@ -6,7 +6,7 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millstream.connectors.kafka.errors import CHECKS
+from millstream.connectors.avro import CHECKS
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Protobuf:
 
 
 def protobuf(descriptors: str | Path | bytes, message: str) -> Protobuf:
-    """Messages of one type: `kafka.protobuf("shop.desc", "shop.Order")`.
+    """Messages of one type: `protobuf("shop.desc", "shop.Order")`.
 
     `descriptors`: the file that `protoc --include_imports --descriptor_set_out=shop.desc shop.proto` writes, or its
     bytes. `message`: the type's full name, package included.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from millstream.connectors.kafka.avro import Avro, Registry
-from millstream.connectors.kafka.errors import CHECKS
-from millstream.connectors.kafka.protobuf import Protobuf
+from millstream.connectors.avro import CHECKS, Avro, Registry
+from millstream.connectors.protobuf import Protobuf
 from millstream.plan.connectors import Format
 
 Schemas = Avro | Protobuf
@@ -23,7 +22,7 @@ def schemas(
     if format != "avro" and (avro_schema is not None or registry is not None):
         raise CHECKS.wrong("a schema or a registry is for Avro.", 'format="avro"')
     if (format == "protobuf") != (protobuf is not None):
-        hint = 'format="protobuf", protobuf=kafka.protobuf("shop.desc", "shop.Order")'
+        hint = 'format="protobuf", protobuf=protobuf("shop.desc", "shop.Order")'
         raise CHECKS.wrong("Protobuf needs to know its messages, and nothing else does.", hint)
     return avro(avro_schema, registry, writes) if format == "avro" else protobuf
 

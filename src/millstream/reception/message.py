@@ -1,0 +1,84 @@
+"""Messages, and what a connector adds to receive them: its client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from millstream.errors import MillstreamError
+from millstream.journal.record import Headers
+
+PART = "millstream:"
+"""Headers of a record in the journal that begin so are not the sender's: they hold parts of the message itself."""
+
+
+class ConnectionLost(MillstreamError):
+    """The system does not answer. The front connects again, and gives up after a while."""
+
+
+@dataclass(slots=True)
+class Message:
+    """A message as its client hands it over.
+
+    `id`: tells it from others, however often it is delivered. `parts`: what the system says about it, by name.
+    `handle`: by which the client acknowledges it. `place`: of a log that is read by position, the log and the position.
+    """
+
+    value: bytes | None
+    id: str | None = None
+    key: bytes | None = None
+    headers: Headers = ()
+    parts: tuple[tuple[str, bytes], ...] = ()
+    timestamp: int | None = None
+    redelivered: bool = False
+    handle: Any = None
+    place: tuple[str, str] | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.value or b"") + len(self.key or b"")
+
+    @property
+    def label(self) -> str:
+        """What an error calls it."""
+        if self.id is not None:
+            return f'message "{self.id}"'
+        return f"the message at {' '.join(self.place)}" if self.place else f"a message that begins {self.value!r:.60}"
+
+
+class Client(Protocol):
+    """A connection to a system. One thread uses it. It raises `ConnectionLost` when the system does not answer."""
+
+    quiet: ClassVar[float]
+    """Seconds after which no message will come, where a run takes what is there now."""
+
+    def fetch(self, most: int, seconds: float) -> Sequence[Message]:
+        """Those that are there; if none is, it waits for one, up to so many seconds."""
+
+    def acknowledge(self, messages: Sequence[Message]) -> None:
+        """All of them are durable here: the system may forget them."""
+
+    def rest(self, seconds: float) -> None:
+        """Takes nothing for so long, and keeps the connection, and what it holds, alive."""
+
+    def waiting(self) -> int | None:
+        """How many messages the system holds that were not delivered yet; None: it cannot say."""
+
+    def close(self) -> None:
+        """What is not acknowledged goes back to the system."""
+
+
+@runtime_checkable
+class BeginsSomewhere(Protocol):
+    """A system of logs in which a job that has received nothing yet begins at a place that must not change."""
+
+    def begin(self) -> Mapping[str, str]:
+        """What is kept with the checkpoint, among the places, before the first message."""
+
+
+class System(Protocol):
+    """What a client connects to."""
+
+    def connect(self, number: int, places: Mapping[str, str]) -> Client:
+        """For the receiver of this number, from 0. `places`: of each log, the position up to which it was received."""
