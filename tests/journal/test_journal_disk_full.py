@@ -130,7 +130,7 @@ def test_a_segment_that_cannot_be_begun_is_begun_later(disk: Disk, monkeypatch: 
 
 
 def test_what_an_fsync_lost_is_written_again(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a failed fsync the system forgets that pages are dirty, so they must be handed over anew."""
+    """After a failed fsync the system forgets that pages are dirty, so they must be handed over again."""
     with journal.producer(disk.path, "t") as out:
         out.send("a")
         out.flush()

@@ -183,7 +183,7 @@ def test_a_tail_that_fails_its_checksum_is_torn(spark: SparkSession, tmp_path: P
     assert values(read(spark, tmp_path)) == names(2)
 
 
-def test_a_torn_tail_is_cut_off_and_written_anew(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_torn_tail_is_cut_off_and_written_again(spark: SparkSession, tmp_path: Path) -> None:
     path = write_segment(make_topic(tmp_path, "t") / "0", 0, rows(3))
     whole = path.read_bytes()
     path.write_bytes(whole + frame(rows(1, 9)[0])[:12])

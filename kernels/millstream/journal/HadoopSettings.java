@@ -12,9 +12,10 @@ public final class HadoopSettings {
   private static final Map<String, String> CHOSEN = Map.of(
       // Spares the requests by which Hadoop makes an object store look like a tree of folders.
       "fs.s3a.performance.flags", "create,delete,mkdir",
-      // A client asks again after this time whether a block is complete: with Hadoop's 400 ms a small file takes as
-      // long.
-      "dfs.client.block.write.locateFollowingBlock.initial.delay.ms", "5");
+      // A client asks again after this time whether a block is complete, and then after twice as long each time: with
+      // Hadoop's 400 ms a small file takes as long. Twelve times are 20 s in all, as patient as Hadoop's own five.
+      "dfs.client.block.write.locateFollowingBlock.initial.delay.ms", "5",
+      "dfs.client.block.write.locateFollowingBlock.retries", "12");
 
   private static final String DRIVER = "driver";
   private static Configuration ofExecutor;

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import millstream.source.Shares;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
@@ -103,7 +104,9 @@ final class JournalStream
     if (newest == null || !availableNow) {
       newest = offsets.end();
     }
-    return limit instanceof ReadMaxRows rows ? limited((JournalOffset) start, newest, rows.maxRows()) : newest;
+    return limit instanceof ReadMaxRows rows
+        ? new JournalOffset(Shares.limited(((JournalOffset) start)::of, newest.byPartition(), rows.maxRows()))
+        : newest;
   }
 
   @Override
@@ -118,32 +121,8 @@ final class JournalStream
     if (end == null || read.isEmpty()) {
       return Map.of();
     }
-    long behind = 0;
-    for (Map.Entry<Integer, Long> entry : end.byPartition().entrySet()) {
-      behind += Math.max(0, entry.getValue() - ((JournalOffset) read.get()).of(entry.getKey()));
-    }
-    return Map.of("rowsBehind", Long.toString(behind));
-  }
-
-  /** Shares the rows out in proportion to what each partition holds, rounded up as far as they go. */
-  private static JournalOffset limited(JournalOffset start, JournalOffset end, long rows) {
-    double waiting = 0;
-    for (Map.Entry<Integer, Long> entry : end.byPartition().entrySet()) {
-      waiting += Math.max(0, entry.getValue() - start.of(entry.getKey()));
-    }
-    if (waiting <= rows) {
-      return end;
-    }
-    Map<Integer, Long> next = new TreeMap<>();
-    long left = rows;
-    for (Map.Entry<Integer, Long> entry : end.byPartition().entrySet()) {
-      long from = start.of(entry.getKey());
-      long there = Math.max(0, entry.getValue() - from);
-      long share = Math.min(left, Math.min(there, (long) Math.ceil(rows * (there / waiting))));
-      left -= share;
-      next.put(entry.getKey(), from + share);
-    }
-    return new JournalOffset(next);
+    JournalOffset at = (JournalOffset) read.get();
+    return Map.of("rowsBehind", Long.toString(Shares.behind(at::of, end.byPartition())));
   }
 
   @Override

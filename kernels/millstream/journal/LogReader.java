@@ -1,6 +1,7 @@
 package millstream.journal;
 
 import java.io.Closeable;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 
 /** Reads a partition's records from an offset on, from segment to segment, and follows it as it grows. */
@@ -31,12 +32,27 @@ final class LogReader implements Closeable {
 
   /** Goes to the next record; false if there is none now in the segments that were last listed. */
   boolean next() throws IOException {
+    try {
+      return advance();
+    } catch (FileNotFoundException gone) {
+      // It was merged with others since it was listed.
+      SegmentName lost = segment;
+      close();
+      log.refresh();
+      if (lost.equals(log.holding(offset))) {
+        throw gone;
+      }
+      return advance();
+    }
+  }
+
+  private boolean advance() throws IOException {
     while (reader != null || start()) {
       SegmentReader.Met met = reader.next();
       if (met == SegmentReader.Met.RECORD) {
         return step();
       }
-      SegmentName next = log.after(segment);
+      SegmentName next = log.after(segment, offset);
       if (next == null) {
         log.checkEnd(met, segment, reader, offset);
         return false;
@@ -47,7 +63,7 @@ final class LogReader implements Closeable {
         return step();
       }
       log.checkEnd(met, segment, reader, offset);
-      open(next);
+      enter(next);
     }
     return false;
   }
@@ -65,12 +81,6 @@ final class LogReader implements Closeable {
     return log.corrupt(reader, offset - 1, found);
   }
 
-  private void open(SegmentName next) throws IOException {
-    close();
-    segment = next;
-    reader = log.open(next);
-  }
-
   /** Finds the first record to read; false while no segment holds it. */
   private boolean start() throws IOException {
     SegmentName holding = log.holding(offset);
@@ -80,18 +90,34 @@ final class LogReader implements Closeable {
       }
       return false;
     }
-    long wanted = offset;
-    open(holding);
-    offset = log.seek(reader, holding, wanted);
-    while (offset < wanted) {
-      SegmentReader.Met met = reader.next();
-      if (met != SegmentReader.Met.RECORD) {
-        log.checkEnd(met, segment, reader, offset);
-        throw log.outOfRange(wanted, offset);
-      }
-      offset++;
-    }
+    enter(holding);
     return true;
+  }
+
+  /** Opens a segment at the record to read next, which need not be its first. */
+  private void enter(SegmentName next) throws IOException {
+    close();
+    segment = next;
+    SegmentReader opened = log.open(next);
+    try {
+      skip(opened);
+    } catch (IOException | RuntimeException error) {
+      opened.close();
+      throw error;
+    }
+    reader = opened;
+  }
+
+  private void skip(SegmentReader opened) throws IOException {
+    long at = segment.base() == offset ? offset : log.seek(opened, segment, offset);
+    while (at < offset) {
+      SegmentReader.Met met = opened.next();
+      if (met != SegmentReader.Met.RECORD) {
+        log.checkEnd(met, segment, opened, at);
+        throw log.outOfRange(offset, at);
+      }
+      at++;
+    }
   }
 
   @Override

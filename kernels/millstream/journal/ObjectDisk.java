@@ -1,6 +1,7 @@
 package millstream.journal;
 
 import java.io.ByteArrayOutputStream;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
@@ -54,7 +55,43 @@ final class ObjectDisk extends HadoopDisk {
         .opt(
             Options.OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY,
             Options.OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY_WHOLE_FILE);
-    return new HadoopInput(FutureIO.awaitFuture(opened.build()), size);
+    return new StoredObject(path, new HadoopInput(FutureIO.awaitFuture(opened.build()), size));
+  }
+
+  /**
+   * That it is gone is noticed when it is read, not when it is opened. What the client says then is that its stream is
+   * closed, so the store is asked.
+   */
+  private final class StoredObject implements Input {
+    private final String path;
+    private final Input in;
+
+    StoredObject(String path, Input in) {
+      this.path = path;
+      this.in = in;
+    }
+
+    @Override
+    public int read(long position, byte[] into, int offset, int length) throws IOException {
+      try {
+        return in.read(position, into, offset, length);
+      } catch (IOException e) {
+        if (e instanceof FileNotFoundException || exists(path)) {
+          throw e;
+        }
+        throw (IOException) new FileNotFoundException(path).initCause(e);
+      }
+    }
+
+    @Override
+    public long size() throws IOException {
+      return in.size();
+    }
+
+    @Override
+    public void close() throws IOException {
+      in.close();
+    }
   }
 
   @Override

@@ -59,7 +59,7 @@ final class Offsets {
     return option == null ? end() : inRange(JournalOffset.parse("ending", option), end());
   }
 
-  /** An error if the topic has not these offsets any more: it was made anew since a job read it. */
+  /** An error if the topic has not these offsets any more: it was created again since a job read it. */
   void check(JournalOffset start) {
     inRange(start, first());
   }

@@ -67,7 +67,7 @@ public final class PartitionLog {
 
   /** What there is, in the order of the log: who was told so need not list it first. */
   PartitionLog with(List<SegmentName> known) {
-    segments = known;
+    segments = SegmentName.uncovered(known);
     lastByProducer =
         known.stream().filter(SegmentName::byProducer).reduce((a, b) -> b).orElse(null);
     return this;
@@ -109,14 +109,21 @@ public final class PartitionLog {
     return found;
   }
 
-  /** The segment after this one; null if it is the last. */
-  SegmentName after(SegmentName segment) {
+  /**
+   * The segment that goes on where this one has been read up to an offset; null if there is none. This one may be gone:
+   * then its records, and perhaps the next ones, are in a merged one.
+   */
+  SegmentName after(SegmentName segment, long offset) {
+    SegmentName found = null;
     for (int i = segments.size() - 1; i >= 0; i--) {
-      if (segments.get(i).compareTo(segment) <= 0) {
-        return i + 1 < segments.size() ? segments.get(i + 1) : null;
+      SegmentName next = segments.get(i);
+      boolean later = next.merged() ? next.end() > offset : next.compareTo(segment) > 0;
+      if (!later) {
+        break;
       }
+      found = next.equals(segment) ? found : next;
     }
-    return segments.isEmpty() ? null : segments.get(0);
+    return found;
   }
 
   /** A crash may leave a torn frame in the last segment that a producer wrote to a local disk, and nowhere else. */
@@ -166,6 +173,10 @@ public final class PartitionLog {
         disk.truncate(path(segment), reader.created() < 0 ? 0 : reader.position());
       }
       if (segment.size() >= 0) {
+        // The last one, or the one before: who asks for the end of a log does so again and again.
+        if (counted.size() > 1) {
+          counted.clear();
+        }
         counted.put(segment, offset);
       }
       return offset;
@@ -229,6 +240,16 @@ public final class PartitionLog {
     deleteOpen(file -> file.writer().equals(writer) && file.epoch() <= epoch);
   }
 
+  /** The last epoch that a sink has published here, as far as segments still tell it: merged ones do not. -1: none. */
+  public long lastEpochOf(String writer) throws IOException {
+    refresh();
+    return segments().stream()
+        .filter(segment -> segment.writtenBy(writer) && !segment.merged())
+        .mapToLong(SegmentName::epoch)
+        .max()
+        .orElse(-1);
+  }
+
   /** Before a run: deletes what earlier tenures left of a writer's epochs that do not count. */
   public void clean(String writer, long committed, long tenure) throws IOException {
     deleteOpen(file -> file.writer().equals(writer) && file.tenure() < tenure);
@@ -242,9 +263,9 @@ public final class PartitionLog {
     }
   }
 
-  /** Deletes what a tenure's tasks wrote of an epoch that failed; where nothing is renamed, the next start does so. */
-  public void discard(String writer, long epoch, long tenure) throws IOException {
-    deleteOpen(file -> file.writer().equals(writer) && file.epoch() == epoch && file.tenure() == tenure);
+  /** Deletes what a tenure's tasks wrote from an epoch on; where nothing is renamed, the next start does so. */
+  public void discard(String writer, long from, long tenure) throws IOException {
+    deleteOpen(file -> file.writer().equals(writer) && file.epoch() >= from && file.tenure() == tenure);
   }
 
   private void deleteOpen(Predicate<SegmentName.Open> which) throws IOException {
@@ -277,8 +298,8 @@ public final class PartitionLog {
   /** What the end of a segment's readable part means, given what follows. */
   void checkEnd(SegmentReader.Met met, SegmentName segment, SegmentReader reader, long offset) {
     check(met, segment, reader, offset);
-    SegmentName next = after(segment);
-    if (next != null && next.base() != offset) {
+    SegmentName next = after(segment, offset);
+    if (next != null && (next.merged() ? next.base() > offset : next.base() != offset)) {
       throw corrupt(reader, offset, "the segment ends here, and the next begins at offset " + next.base());
     }
   }

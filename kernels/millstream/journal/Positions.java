@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** Where records begin in segments, as far as this process has read them: an epoch goes on where the last ended. */
-final class Positions {
+public final class Positions {
   private static final int SEGMENTS = 4096;
   private static final int PER_SEGMENT = 64;
 
@@ -18,7 +18,14 @@ final class Positions {
 
   private Positions() {}
 
-  /** The time of creation is part of the key: a topic may be dropped and made anew under the same path. */
+  /** All of them: for one who puts other files in the place of those that were read. */
+  public static void forget() {
+    synchronized (KNOWN) {
+      KNOWN.clear();
+    }
+  }
+
+  /** The time of creation is part of the key: a topic may be dropped and created again under the same path. */
   private static String key(String path, long created) {
     return path + "@" + created;
   }

@@ -1,6 +1,8 @@
 package millstream.journal;
 
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -21,6 +23,7 @@ public record SegmentName(String file, long base, String token, String path, lon
   private static final Pattern NAME = Pattern.compile("(\\d{20})(?:-([\\w.]+-\\d{12}-\\d{5}))?\\.seg");
   private static final Pattern NAMING =
       Pattern.compile("(\\d{20})-(([\\w.]+-\\d{12})-(\\d{5}))-(\\d+-\\d+)-(\\d+)-(\\d+)\\.ref");
+  private static final Pattern MERGED = Pattern.compile("(\\d{20})-([\\w.]+-(\\d{20}))\\.seg");
   private static final Pattern OPEN = Pattern.compile("([\\w.]+)-(\\d{12})-(\\d{5})-(\\d+)-(\\d+)\\.seg");
 
   /** Null if the name is not that of a segment. */
@@ -33,6 +36,11 @@ public record SegmentName(String file, long base, String token, String path, lon
     Matcher matcher = NAME.matcher(file);
     if (matcher.matches()) {
       return new SegmentName(file, Long.parseLong(matcher.group(1)), matcher.group(2), file, -1, size);
+    }
+    Matcher merged = MERGED.matcher(file);
+    if (merged.matches()) {
+      long base = Long.parseLong(merged.group(1));
+      return new SegmentName(file, base, merged.group(2), file, Long.parseLong(merged.group(3)) - base, size);
     }
     Matcher naming = NAMING.matcher(file);
     return !naming.matches()
@@ -50,11 +58,58 @@ public record SegmentName(String file, long base, String token, String path, lon
     return token == null;
   }
 
-  /** Segments without records share their base with the next one; a published one is never empty, so comes last. */
+  /** Whether it holds what several segments held before. */
+  boolean merged() {
+    return records >= 0 && path.equals(file);
+  }
+
+  /** The offset after its last record; -1: its records must be counted. */
+  long end() {
+    return records < 0 ? -1 : base + records;
+  }
+
+  /** Whether a sink whose tokens begin so wrote it. */
+  boolean writtenBy(String writer) {
+    return !byProducer() && token.startsWith(writer + "-");
+  }
+
+  /** The epoch in which a sink published it; not of a merged one. */
+  long epoch() {
+    String[] parts = token.split("-");
+    return Long.parseLong(parts[parts.length - 2]);
+  }
+
+  /**
+   * Segments without records share their base with the next one; a published one is never empty, so comes last. Of
+   * those that begin at the same record, the one that was merged comes first.
+   */
   @Override
   public int compareTo(SegmentName other) {
     int byBase = Long.compare(base, other.base);
-    return byBase != 0 ? byBase : Boolean.compare(!byProducer(), !other.byProducer());
+    int byKind = byBase != 0 ? byBase : Boolean.compare(!byProducer(), !other.byProducer());
+    return byKind != 0 || !merged() && !other.merged() ? byKind : Long.compare(mergedEnd(other), mergedEnd(this));
+  }
+
+  private static long mergedEnd(SegmentName segment) {
+    return segment.merged() ? segment.end() : -1;
+  }
+
+  /** Without those whose records are in a merged one, too: {@code all} is in order. */
+  static List<SegmentName> uncovered(List<SegmentName> all) {
+    List<SegmentName> found = new ArrayList<>();
+    long covered = -1;
+    for (SegmentName segment : all) {
+      long end = segment.merged() ? segment.end() : segment.base() + 1;
+      if (segment.byProducer() || end > covered) {
+        found.add(segment);
+        covered = segment.merged() ? end : covered;
+      }
+    }
+    return found;
+  }
+
+  static String merged(long base, String writer, long end) {
+    return String.format("%020d-%s-%020d.seg", base, writer, end);
   }
 
   static String published(long base, String token) {

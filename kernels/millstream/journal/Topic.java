@@ -17,12 +17,14 @@ public final class Topic {
   private final String journal;
   private final String name;
   private final int partitions;
+  private final Retention.Keep keep;
 
-  private Topic(Disk disk, String journal, String name, int partitions) {
+  private Topic(Disk disk, String journal, String name, int partitions, Retention.Keep keep) {
     this.disk = disk;
     this.journal = journal;
     this.name = name;
     this.partitions = partitions;
+    this.keep = keep;
   }
 
   public static Topic open(String journal, String name) {
@@ -39,7 +41,9 @@ public final class Topic {
       if (json.path("format").asInt() != FORMAT || json.path("partitions").asInt() < 1) {
         throw JournalException.unknownFormat(description, json.toString());
       }
-      return new Topic(disk, folder, name, json.get("partitions").asInt());
+      Retention.Keep keep = new Retention.Keep(
+          json.path("keep_ms").asLong(Long.MAX_VALUE), json.path("keep_bytes").asLong(Long.MAX_VALUE));
+      return new Topic(disk, folder, name, json.get("partitions").asInt(), keep);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -47,7 +51,11 @@ public final class Topic {
 
   /** One that is known to be there: nobody is asked. */
   public static Topic of(String journal, String name, int partitions) {
-    return new Topic(Disk.of(journal), Disk.plain(journal), name, partitions);
+    return of(journal, name, partitions, Retention.Keep.ALL);
+  }
+
+  public static Topic of(String journal, String name, int partitions, Retention.Keep keep) {
+    return new Topic(Disk.of(journal), Disk.plain(journal), name, partitions, keep);
   }
 
   private static String description(String journal, String name) {
@@ -75,6 +83,11 @@ public final class Topic {
 
   public int partitions() {
     return partitions;
+  }
+
+  /** What its writers keep of it. */
+  public Retention.Keep keep() {
+    return keep;
   }
 
   public String folder() {

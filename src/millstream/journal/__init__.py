@@ -4,6 +4,7 @@ from millstream.connectors.journal import JournalSink, JournalSource, sink, sour
 from millstream.journal.producer import Producer, producer
 from millstream.journal.reader import Reader, read
 from millstream.journal.record import Record
+from millstream.journal.retention import trim
 from millstream.journal.topics import PartitionInfo, TopicInfo, create, describe, topics
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "sink",
     "source",
     "topics",
+    "trim",
 ]

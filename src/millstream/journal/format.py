@@ -33,6 +33,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 _PRODUCED = re.compile(r"([0-9]{20})\.seg")
 _PUBLISHED = re.compile(r"([0-9]{20})-([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})\.seg")
 _NAMING = re.compile(r"([0-9]{20})-(([A-Za-z0-9_.]+-[0-9]{12})-([0-9]{5}))-([0-9]+-[0-9]+)-([0-9]+)-([0-9]+)\.ref")
+_MERGED = re.compile(r"([0-9]{20})-([A-Za-z0-9_.]+-([0-9]{20}))\.seg")
 _OPEN = re.compile(r"([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})-[0-9]+-[0-9]+\.seg")
 
 
@@ -46,7 +47,8 @@ class Segment:
     name: str
     base: int
     token: str | None = None
-    """`<writer>-<epoch>-<task>` if a job's sink published it, None if a producer wrote it."""
+    """`<writer>-<epoch>-<task>` if a job's sink published it, `<writer>-<end>` if it was merged of such ones, None if a
+    producer wrote it."""
     where: str | None = None
     """Below the partition's folder, if its records are not under its name."""
     records: int | None = None
@@ -63,9 +65,19 @@ class Segment:
         return self.token is not None
 
     @property
-    def order(self) -> tuple[int, bool, str]:
+    def merged(self) -> bool:
+        """Whether it holds what several segments held before, which may still be there beside it."""
+        return self.records is not None and self.where is None
+
+    @property
+    def end(self) -> int:
+        """The offset after its last record; of one whose records must be counted, that after its first."""
+        return self.base + (1 if self.records is None else self.records)
+
+    @property
+    def order(self) -> tuple[int, bool, int, str]:
         # A producer's segment may be left without a record; the sink's segment after it has the same base.
-        return (self.base, self.published, self.name)
+        return (self.base, self.published, -self.end if self.merged else 0, self.name)
 
 
 def is_topic_name(name: str) -> bool:
@@ -85,10 +97,24 @@ def parse_segment(name: str, size: int | None = None) -> Segment | None:
         return Segment(name, int(match[1]), size=size)
     if match := _PUBLISHED.fullmatch(name):
         return Segment(name, int(match[1]), match[2], size=size)
+    if match := _MERGED.fullmatch(name):
+        base = int(match[1])
+        return Segment(name, base, match[2], records=int(match[3]) - base, size=size)
     if match := _NAMING.fullmatch(name):
         where = f"epochs/{match[3]}/{match[4]}-{match[5]}.seg"
         return Segment(name, int(match[1]), match[2], where, int(match[6]), int(match[7]))
     return None
+
+
+def uncovered(segments: list[Segment]) -> list[Segment]:
+    """Without those whose records are in a merged one, too. They are in order."""
+    found: list[Segment] = []
+    covered = -1
+    for segment in segments:
+        if not segment.published or segment.end > covered:
+            found.append(segment)
+            covered = segment.end if segment.merged else covered
+    return found
 
 
 def token_of_open(name: str) -> str | None:
@@ -98,6 +124,10 @@ def token_of_open(name: str) -> str | None:
 
 
 # --- encoding
+
+
+def created_in(header: bytes) -> int | None:
+    return _HEADER.unpack(header)[1] if len(header) == HEADER_BYTES else None
 
 
 def encode_header(created: int | None = None, mark: bytes = b"\0\0\0\0") -> bytes:

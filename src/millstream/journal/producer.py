@@ -15,12 +15,15 @@ from zlib import crc32
 
 from millstream.errors import MillstreamError
 from millstream.journal import format as fmt
+from millstream.journal.retention import trim_partition
 from millstream.journal.topics import JournalPath, Topic, open_topic
 from millstream.journal.values import Value, encode_headers, encode_value, milliseconds
 from millstream.journal.whole_segments import WholeSegments
 from millstream.journal.writer import PartitionWriter
 
 SEGMENT_BYTES = 64 * 1024 * 1024
+TRIM_EVERY = 10.0
+"""Seconds between two looks for what the topic is not to keep."""
 
 
 def producer(path: JournalPath, topic: str, *, durable: bool = True, segment_bytes: int = SEGMENT_BYTES) -> Producer:
@@ -42,6 +45,7 @@ class Producer:
         self._turn = 0
         self._mutex = threading.Lock()
         self._closed = False
+        self._trimmed = time.monotonic()
 
     def send(
         self,
@@ -69,6 +73,13 @@ class Producer:
         with self._mutex:
             for writer in self._writers.values():
                 writer.flush()
+            self._trim()
+
+    def _trim(self) -> None:
+        if self._topic.keep.limited and time.monotonic() - self._trimmed >= TRIM_EVERY:
+            self._trimmed = time.monotonic()
+            for number in self._writers:
+                trim_partition(self._topic.partition(number), self._topic.keep)
 
     def close(self) -> None:
         """Flushes, and lets other writers in."""

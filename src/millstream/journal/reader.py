@@ -143,7 +143,7 @@ class _Cursor:
             self._open.refresh()
         self._watch.changed()
         try:
-            self._begin(start)
+            self._begin_anywhere(start)
         except BaseException:
             self.close()
             raise
@@ -157,8 +157,14 @@ class _Cursor:
             if self._file is None and not self._enter_next():
                 break
             assert self._file is not None
-            tail = self._file.read(out)
+            try:
+                tail = self._file.read(out)
+            except FileNotFoundError:
+                self._find_again()
+                continue
             self._note_offset()
+            if self._open is not None:
+                out[before:] = self._open.undelivered(out[before:])
             if tail is not Tail.MORE and not self._leave(tail):
                 break
         if self._open is not None:
@@ -175,15 +181,30 @@ class _Cursor:
         if self._open is not None:
             self._open.refresh()
         if self._watch.changed():
-            self._next = self._after(chain(self.where, self._segment.base if self._segment else 0))
+            self._list()
 
-    def _after(self, segments: list[Segment]) -> list[Segment]:
-        current = self._segment
-        return segments if current is None else [s for s in segments if s.order > current.order]
+    def _list(self) -> None:
+        """The segments after this one. It may be gone: then its records, and those of the next, are in a merged one."""
+        segments, current = chain(self.where), self._segment
+        if self._open is not None:
+            self._open.find(segments)
+        if current is None:
+            self._next = segments[sum(s.base <= self.offset for s in segments[1:]) :]
+        else:
+            self._next = [s for s in segments if s.merged or s.order > current.order]
+
+    def _begin_anywhere(self, start: Place | int) -> None:
+        try:
+            self._begin(start)
+        except FileNotFoundError:  # merged with others since it was listed
+            self._give_up_file()
+            self._begin(start)
 
     def _begin(self, start: Place | int) -> None:
         """Finds the segment that holds the first record to read, and passes over those before it."""
         segments = chain(self.where)
+        if self._open is not None:
+            self._open.find(segments)
         first = segments[0].base if segments else 0
         self.offset, self._next = first, segments
         if start == "earliest":
@@ -199,19 +220,50 @@ class _Cursor:
             raise _out_of_range(self.where, start, first, end_of(self.where, segments))
 
     def _enter_next(self) -> bool:
+        """Goes on to the segment with the record to read next, which need not be its first."""
         if not self._next:
             return False
         segment = self._next.pop(0)
-        last = self._bounded and not self._next
-        file = SegmentFile.of(self.where, segment, bounded=last)
+        try:
+            self._enter(segment)
+        except FileNotFoundError:
+            self._give_up_file()
+            self._list_without(segment)
+            return self._enter_next()
+        return True
+
+    def _enter(self, segment: Segment) -> None:
+        file = SegmentFile.of(self.where, segment, bounded=self._bounded and not self._next)
         self._segment, self._file = segment, file
-        if segment.base != self.offset:
+        if not self._goes_on(segment):
             why = f"the records {self.offset} to {segment.base - 1} are missing"
             raise corrupt(self.where, segment.name, self.offset, 0, why)
-        if self._open is not None and segment.published:
-            file.skip(self._open.delivered(segment, file))
+        file.skip(self.offset - segment.base)
+        if self._open is not None:
+            file.skip(self._open.delivered(segment))
             self._note_offset()
-        return True
+
+    def _goes_on(self, segment: Segment) -> bool:
+        return segment.base == self.offset or (segment.merged and segment.base < self.offset)
+
+    def _find_again(self) -> None:
+        """In an object store one notices in the middle of a segment that it is gone: it was merged with others."""
+        lost = self._segment
+        assert lost is not None
+        self._note_offset()
+        self._give_up_file()
+        self._list_without(lost)
+
+    def _give_up_file(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._segment, self._file = None, None
+
+    def _list_without(self, lost: Segment) -> None:
+        """It was merged with others since it was listed."""
+        self._list()
+        if lost in self._next:
+            raise FileNotFoundError(f"{self.where.folder}/{lost.path}")
 
     def _note_offset(self) -> None:
         if self._file is not None and self._file.offset is not None:
@@ -224,9 +276,10 @@ class _Cursor:
         last_of_producer = not self._segment.published and all(s.published for s in self._next)
         if tail is Tail.TORN and not last_of_producer:
             raise self._file.corrupt("the record fails its check (CRC-32), and the log goes on after it")
+        self._next = [s for s in self._next if not (s.merged and s.end <= self.offset)]
         if not self._next:
             return False
-        if self._next[0].base != self.offset:
+        if not self._goes_on(self._next[0]):
             raise self._file.corrupt(f"the segment ends here, and the next begins at offset {self._next[0].base}")
         self._file.close()
         self._file = None

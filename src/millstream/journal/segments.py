@@ -45,14 +45,11 @@ def corrupt(where: Partition, name: str, offset: int | str, byte: int, why: str)
     )
 
 
-def chain(where: Partition, since: int = 0) -> list[Segment]:
-    """The partition's segments from base `since` on, in the order of the log."""
-    first = fmt.base_name(since)
-    entries = (entry for entry in where.files.entries(where.folder) if entry.name >= first)
-    parsed = (fmt.parse_segment(entry.name, entry.size) for entry in entries)
-    segments = [s for s in parsed if s is not None and not _is_void(where, s)]
-    segments.sort(key=lambda s: s.order)
-    return segments
+def chain(where: Partition) -> list[Segment]:
+    """The partition's segments, in the order of the log."""
+    parsed = (fmt.parse_segment(entry.name, entry.size) for entry in where.files.entries(where.folder))
+    segments = sorted((s for s in parsed if s is not None), key=lambda s: s.order)
+    return [s for s in fmt.uncovered(segments) if not _is_void(where, s)]
 
 
 def _is_void(where: Partition, segment: Segment) -> bool:
@@ -136,6 +133,10 @@ class SegmentFile:
         """The offset of the record at `at`."""
         return None if self.base is None else self.base + self.count
 
+    def created(self) -> int | None:
+        """When it was begun, in milliseconds since 1970; None if that is not written yet."""
+        return fmt.created_in(self.file.read(0, fmt.HEADER_BYTES))
+
     def read(self, out: list[Record]) -> Tail:
         """Appends about a chunk of records to `out`."""
         return self._step(lambda data: fmt.decode(data, self.where.number, self.offset, out))
@@ -172,7 +173,7 @@ class SegmentFile:
 
     def _one_frame(self, act: Callable[[bytes], Decoded]) -> Tail:
         """The frame at `at` is larger than a chunk, incomplete or bad."""
-        for _ in range(2):  # a bad one is read twice: a producer may just have cut a torn tail and written anew
+        for _ in range(2):  # a bad one is read twice: a producer may just have cut a torn tail and written again
             left = max(0, self._size() - self.at)
             length = fmt.frame_length(self._bytes(min(left, fmt.FRAME_BYTES)))
             frame = self._bytes(left if length is None else min(left, length))

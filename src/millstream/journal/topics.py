@@ -16,10 +16,27 @@ from millstream.errors import MillstreamError, did_you_mean
 from millstream.journal import format as fmt
 from millstream.journal import lock
 from millstream.journal.segments import Partition, chain, end_of
+from millstream.plan.modes import milliseconds
 from millstream.storage import files_at
 from millstream.storage.local import sync_folder
 
 JournalPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Keep:
+    """What a topic keeps: records of so many milliseconds, so many bytes of each partition. None: all."""
+
+    milliseconds: int | None = None
+    bytes: int | None = None
+
+    @property
+    def limited(self) -> bool:
+        return self != Keep()
+
+    def described(self) -> dict[str, int]:
+        said = {"keep_ms": self.milliseconds, "keep_bytes": self.bytes}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -29,6 +46,7 @@ class Topic:
     journal: str
     name: str
     partitions: int
+    keep: Keep = Keep()
 
     def partition(self, number: int) -> Partition:
         if not 0 <= number < self.partitions:
@@ -75,12 +93,19 @@ class TopicInfo:
         return sum(p.bytes for p in self.partitions)
 
 
-def create(path: JournalPath, topic: str, partitions: int = 1) -> None:
-    """Creates a topic, and the journal if it is not there yet."""
+def create(
+    path: JournalPath, topic: str, partitions: int = 1, *, keep: str | None = None, keep_bytes: int | None = None
+) -> None:
+    """Creates a topic, and the journal if it is not there yet.
+
+    `keep`: for how long records stay, as in `"7 days"`; `keep_bytes`: how much of each partition stays. Whole segments
+    are deleted, the oldest first, by whoever writes; without these, all is kept.
+    """
     _check(topic, partitions)
+    kept = _keep(topic, keep, keep_bytes)
     journal = _journal(path)
     made = _create_folder if files_at(journal).local else _create_file
-    if not made(journal, topic, partitions):
+    if not made(journal, topic, {"format": fmt.VERSION, "partitions": partitions, **kept.described()}):
         raise MillstreamError(
             "MS-JOURNAL-002",
             f'topic "{topic}" exists already in journal {journal}.',
@@ -129,7 +154,14 @@ def open_topic(path: JournalPath, topic: str) -> Topic:
             found=f"topic.json holds {text.strip()[:200]}; known: format {fmt.VERSION}",
             hint="read it with the version of Millstream that wrote it, or a newer one.",
         )
-    return Topic(journal, topic, partitions)
+    return Topic(journal, topic, partitions, Keep(written.get("keep_ms"), written.get("keep_bytes")))
+
+
+def _keep(topic: str, age: str | None, size: int | None) -> Keep:
+    kept = Keep(None if age is None else milliseconds(age), size)
+    if 0 in kept.described().values() or (size or 0) < 0:
+        raise MillstreamError("MS-JOURNAL-007", f'topic "{topic}" must keep something.', hint='keep="7 days"')
+    return kept
 
 
 def _journal(path: JournalPath) -> str:
@@ -171,14 +203,14 @@ def _check(topic: str, partitions: int) -> None:
         )
 
 
-def _create_folder(journal: str, topic: str, partitions: int) -> bool:
+def _create_folder(journal: str, topic: str, description: dict[str, Any]) -> bool:
     """Made under a hidden name and renamed: a topic is there whole, or not at all."""
     folder = Path(journal)
     folder.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{topic}.", dir=folder))
     try:
         made.chmod(0o755)
-        _fill(made, partitions)
+        _fill(made, description)
         os.rename(made, folder / topic)
     except OSError as error:
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
@@ -190,21 +222,21 @@ def _create_folder(journal: str, topic: str, partitions: int) -> bool:
     return True
 
 
-def _fill(folder: Path, partitions: int) -> None:
-    for number in range(partitions):
+def _fill(folder: Path, description: dict[str, Any]) -> None:
+    for number in range(description["partitions"]):
         (folder / str(number) / "open").mkdir(parents=True)
         sync_folder(folder / str(number))
     with open(folder / "topic.json", "w") as file:
-        file.write(json.dumps({"format": fmt.VERSION, "partitions": partitions}) + "\n")
+        file.write(json.dumps(description) + "\n")
         file.flush()
         os.fsync(file.fileno())
     sync_folder(folder)
 
 
-def _create_file(journal: str, topic: str, partitions: int) -> bool:
+def _create_file(journal: str, topic: str, description: dict[str, Any]) -> bool:
     """The description is the topic: folders come with the first file in them."""
     # Of two who make it at the same time, one does: what they write differs.
-    made = {"format": fmt.VERSION, "partitions": partitions, "made": secrets.token_hex(8)}
+    made = {**description, "made": secrets.token_hex(8)}
     return files_at(journal).create(_description(journal, topic), json.dumps(made) + "\n")
 
 

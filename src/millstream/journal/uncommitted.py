@@ -22,6 +22,9 @@ class OpenFiles:
     """Follows the files in `open/`, and knows how much of each was delivered.
 
     open/w-…-0.seg ──rename──▶ <base>-w-….seg      the same file: what was delivered from it is passed over
+
+    It is looked for as soon as it is published. So it may be merged with others before the reader, who may have much to
+    read until then, comes to its records.
     """
 
     def __init__(self, where: Partition, *, bounded: bool, from_end: bool) -> None:
@@ -31,6 +34,7 @@ class OpenFiles:
         self._watch = FolderWatch(f"{where.folder}/open")
         self._files: dict[str, SegmentFile] = {}  # by name in `open/`
         self._gone: list[_Delivered] = []
+        self._ranges: dict[int, int] = {}  # of offsets that were delivered, first -> the one after the last
 
     def refresh(self) -> None:
         """To be called before the published segments are listed: what moves meanwhile is then not missed."""
@@ -47,9 +51,25 @@ class OpenFiles:
         for file in self._files.values():
             file.read(out)
 
-    def delivered(self, segment: fmt.Segment, file: SegmentFile) -> int:
-        """How many records of this published segment were delivered from `open/`. They are forgotten here."""
+    def find(self, published: list[fmt.Segment]) -> None:
+        """Notes the offsets of what was delivered, now that the partition is listed."""
+        if not self._files and not self._gone:
+            return
+        tokens = {part.token for part in self._gone} | {fmt.token_of_open(name) for name in self._files}
+        for segment in published:
+            if segment.token in tokens and not segment.merged:
+                count = self._taken(segment)
+                if count:
+                    self._ranges[segment.base] = segment.base + count
+
+    def _taken(self, segment: fmt.Segment) -> int:
+        """How many records of this published segment were delivered. It is not followed any more."""
+        try:
+            file = SegmentFile.of(self._where, segment)
+        except FileNotFoundError:
+            return 0
         identity = file.file.identity
+        file.close()
         for name, own in self._files.items():
             if fmt.token_of_open(name) == segment.token and own.file.identity == identity:
                 own.close()
@@ -60,6 +80,21 @@ class OpenFiles:
                 self._gone.remove(gone)
                 return gone.records
         return 0
+
+    def delivered(self, segment: fmt.Segment) -> int:
+        """How many records of a segment that is about to be read were delivered, at its beginning."""
+        return 0 if segment.merged else self._ranges.pop(segment.base, segment.base) - segment.base
+
+    def undelivered(self, records: list[Record]) -> list[Record]:
+        """Those of a merged segment that were not delivered."""
+        if not self._ranges or not records:
+            return records
+        last = records[-1].offset
+        assert last is not None
+        for first in [first for first, end in self._ranges.items() if end <= records[0].offset]:  # type: ignore[operator]
+            del self._ranges[first]
+        within = [(first, end) for first, end in self._ranges.items() if first <= last]
+        return [r for r in records if not any(first <= (r.offset or 0) < end for first, end in within)]
 
     def close(self) -> None:
         while self._files:

@@ -174,7 +174,7 @@ class PartitionWriter:
             self._fail(error)
 
     def _write_again(self) -> None:
-        """After a failed fsync the system may take its pages for clean: they must be written anew."""
+        """After a failed fsync the system may take its pages for clean: they must be written again."""
         start = max(self._synced, HEADER_BYTES)
         data = os.pread(self._fd, self._size - start, start)
         if fmt.walk(data).used != self._size - start:
