@@ -12,11 +12,10 @@ from millstream.testing.oracle import Topics
 @dataclass(frozen=True)
 class Written:
     """A job and how many changes each of its sources has. `quick`: whether the unit part runs it.
-    `first`: sources that are read before all others. `real_time`: whether it can run so."""
+    `first`: sources that are read before all others."""
 
     build: Callable[[Topics], ms.Job]
     quick: bool
-    real_time: bool
     counts: dict[str, int]
     first: tuple[str, ...]
 
@@ -25,7 +24,7 @@ ALL: dict[str, Written] = {}
 
 
 def job(
-    quick: bool = False, first: tuple[str, ...] = (), real_time: bool = True, **counts: int
+    quick: bool = False, first: tuple[str, ...] = (), **counts: int
 ) -> Callable[[Callable[[ms.Job, Topics], None]], None]:
     def register(fill: Callable[[ms.Job, Topics], None]) -> None:
         def build(topics: Topics) -> ms.Job:
@@ -33,6 +32,6 @@ def job(
             fill(made, topics)
             return made
 
-        ALL[fill.__name__] = Written(build, quick, real_time, counts, first)
+        ALL[fill.__name__] = Written(build, quick, counts, first)
 
     return register

@@ -1,4 +1,4 @@
-"""Outer, semi and anti joins of streams and tables: NULL keys, residuals, doubles, hot keys, self-joins, chains."""
+"""Outer, semi and anti joins of streams and tables: NULL keys, residuals, duplicates, hot keys, self-joins, chains."""
 
 from __future__ import annotations
 

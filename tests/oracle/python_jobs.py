@@ -32,7 +32,7 @@ def shifted(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch({"c": batch["c"], "v": pc.add(batch["v"], 1000), "e": batch["e"]})
 
 
-@job(facts=100, items=150, real_time=False)
+@job(facts=100, items=150)
 def functions(job: ms.Job, topics: Topics) -> None:
     """Functions alone, one upon the other, upon and below other steps, over streams and tables; dead letters."""
     stream, table = facts(job, topics), items(job, topics)
@@ -51,7 +51,7 @@ def functions(job: ms.Job, topics: Topics) -> None:
     )
 
 
-@job(facts=150, real_time=False)
+@job(facts=150)
 def one_after_the_other(job: ms.Job, topics: Topics) -> None:
     """Functions of every kind in one chain, which nothing else reads; the last one's failures are a result, too."""
     kept = facts(job, topics).filter(lambda row: row.c is None or row.c < 5).filter(even, batches=True)
@@ -137,7 +137,7 @@ class Leaky(ms.Process):
         yield key, sum(self.words.values()), len(self.all)
 
 
-@job(facts=150, more=80, real_time=False)
+@job(facts=150, more=80)
 def processes(job: ms.Job, topics: Topics) -> None:
     """Beside other operators in a stage, upon one another, below joins and aggregates; large state; failures."""
     stream, more = facts(job, topics), facts(job, topics, "more")
@@ -152,6 +152,6 @@ def processes(job: ms.Job, topics: Topics) -> None:
     stream.group_by("c").agg(n="count(*)").to(topics.sink("plain"))
 
 
-@job(facts=120, real_time=False)
+@job(facts=120)
 def process_alone(job: ms.Job, topics: Topics) -> None:
     facts(job, topics).key_by(c="1", all="1").process(Distinct).to(topics.sink("out"))

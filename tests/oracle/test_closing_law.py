@@ -224,7 +224,12 @@ def fed(path: Path, topics: tuple[str, ...], seeds: Sequence[int]) -> Iterator[L
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "mode"),
-    [*((name, "micro-batch") for name in JOBS), ("windows", "real time"), ("waiting", "real time")],
+    [
+        *((name, "micro-batch") for name in JOBS),
+        ("windows", "real time"),
+        ("waiting", "real time"),
+        ("code", "real time"),
+    ],
 )
 def test_closing(name: str, mode: str, seeds: Sequence[int], spark: SparkSession, tmp_path: Path) -> None:
     """At the end time moves beyond everything. In micro-batches the job is killed before it has seen that: right after
@@ -241,7 +246,7 @@ def test_closing_without_a_crash(name: str, seeds: Sequence[int], spark: SparkSe
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["windows", "waiting"])
+@pytest.mark.parametrize("name", ["windows", "waiting", "code"])
 def test_closing_after_a_crash_in_real_time(
     name: str, seeds: Sequence[int], spark: SparkSession, tmp_path: Path
 ) -> None:

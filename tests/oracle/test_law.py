@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.testing.oracle import Case, Report, check, check_real_time
+from millstream.testing.scenarios import check_moved, check_rescaled_in_real_time
 from tests.oracle.inputs import make
 from tests.oracle.jobs import ALL
 
@@ -52,10 +53,59 @@ def test_every_epoch(name: str, seeds: Sequence[int], epochs: int, spark: SparkS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in ALL if ALL[name].real_time])
+@pytest.mark.parametrize("name", ALL)
 def test_real_time(name: str, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path) -> None:
     """With a stop in between."""
     refuse_empty(check_real_time(case(name, seeds, epochs, runs=2), tmp_path, spark))
+
+
+MOVED = ("joins",)
+"""Jobs that go through a savepoint in every run; --long does so with all."""
+
+
+def moving() -> list[object]:
+    """All jobs; all but a few only in long runs."""
+    return [pytest.param(name, marks=[] if name in MOVED else pytest.mark.long) for name in ALL]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", moving())
+def test_savepoint(name: str, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path) -> None:
+    """At the same parallelism."""
+    report = check_moved(case(name, seeds, epochs, runs=2), tmp_path, spark, parallelism=2)
+    assert report is not None
+    refuse_empty(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "parallelism", [3, pytest.param(1, marks=pytest.mark.long), pytest.param(7, marks=pytest.mark.long)]
+)
+@pytest.mark.parametrize("name", moving())
+def test_rescaled(
+    name: str, parallelism: int, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path
+) -> None:
+    report = check_moved(case(name, seeds, epochs, runs=2), tmp_path, spark, parallelism)
+    assert report is not None
+    refuse_empty(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", moving())
+def test_changed_plan(name: str, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path) -> None:
+    """One more step: the others are at other places of their stage."""
+    report = check_moved(case(name, seeds, epochs, runs=2), tmp_path, spark, parallelism=3, changed=True)
+    if report is not None:
+        refuse_empty(report)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in ALL if not ALL[name].first])
+def test_rescaled_in_real_time(
+    name: str, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path
+) -> None:
+    refuse_empty(check_rescaled_in_real_time(case(name, seeds, epochs, runs=1), tmp_path, spark, (3, 2, 7, 1)))
 
 
 def refuse_empty(report: Report) -> None:

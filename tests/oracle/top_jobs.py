@@ -1,4 +1,4 @@
-"""Top-N, rows without their doubles, streams as tables."""
+"""Top-N, rows without duplicates, streams as tables."""
 
 from __future__ import annotations
 

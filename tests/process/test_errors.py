@@ -85,6 +85,20 @@ def test_a_failure_names_step_line_key_and_row(bench: Bench, mode: ms.Mode) -> N
     assert bench.read() == []
 
 
+class Deaf(ms.Process):
+    output = "k STRING"
+
+    def on_row(self, key: str, row: Any) -> None:
+        self.set_processing_timer(self.now)
+
+
+def test_a_timer_that_nobody_hears_is_refused(bench: Bench) -> None:
+    bench.feed(*FED)
+    error = failed(bench, lambda rows, bench: rows.key_by("k").process(Deaf, name="deaf").to(bench.sink("out")))
+    assert error.code == "MS-PROCESS-101"
+    assert "Deaf sets a timer and has no on_processing_timer(self, key, at) that it could call" in error.message
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_failure_of_a_function_names_step_line_and_row(bench: Bench, mode: ms.Mode) -> None:
     bench.feed(*FED)
@@ -94,6 +108,7 @@ def test_a_failure_of_a_function_names_step_line_and_row(bench: Bench, mode: ms.
     assert "division by zero; row {'k': 'a', 'v': 0" in error.message
 
 
+@pytest.mark.slow
 def test_skipped_rows_are_counted_and_leave_nothing(bench: Bench) -> None:
     bench.feed(*FED)
     run = bench.run(divided("skip"), epoch=100)
@@ -131,6 +146,7 @@ class Everything(ms.Process):
         yield {"k": key, "said": f"{at:%M} {8 // (at.minute % 2)}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_call_that_fails_late_leaves_nothing(bench: Bench, mode: ms.Mode) -> None:
     """Neither in its own epoch nor in a later one, of state, timers and outputs; of a timer that fails, as little."""
@@ -148,6 +164,7 @@ def test_a_call_that_fails_late_leaves_nothing(bench: Bench, mode: ms.Mode) -> N
     assert not [row for row in bench.read() if row["k"] == "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fill", [shared("skip"), in_batches("skip")])
 def test_skipped_rows_of_a_function_are_counted(bench: Bench, fill: Any) -> None:
     bench.feed(*FED)
@@ -156,6 +173,7 @@ def test_skipped_rows_of_a_function_are_counted(bench: Bench, fill: Any) -> None
     assert run.skipped() == {"shares": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fill", [divided("bad"), shared("bad"), in_batches("bad")])
 @pytest.mark.parametrize("mode", MODES)
 def test_dead_letters(bench: Bench, fill: Any, mode: ms.Mode) -> None:
@@ -186,6 +204,9 @@ class Wrong(ms.Process):
         given: list[Any] = []
         exec(compile(self.what, __file__, "exec"), {"self": self, "key": key, "row": row, "give": given})
         return given[0] if given and given[0] in (("a", 1), "text") else iter(given)
+
+    def on_timer(self, key: str, at: datetime) -> None:
+        """None is ever set."""
 
 
 WRONG = {

@@ -53,6 +53,33 @@ def test_a_timer_fires_when_the_watermark_passes(bench: Bench) -> None:
     assert said == {("b", 2, at(2, 31)), ("a", 1, at(3))}, "state was cleared"
 
 
+class Back(ms.Process):
+    """Gives each row with a time that lies so many minutes back."""
+
+    output = "k STRING, at TIMESTAMP"
+
+    def on_row(self, key: str, row: Any) -> Iterator[Any]:
+        yield key, row.at - timedelta(minutes=row.v)
+
+
+def counted(rows: ms.Stream, bench: Bench) -> None:
+    back = rows.key_by("k").process(Back, time="at").window(ms.tumbling("10 minutes"))
+    back.group_by("k").agg(n="count(*)").final().select("window_start", "n").to(bench.sink("out"))
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_is_late_for_a_later_step_is_so_after_a_restart(bench: Bench, restarted: bool) -> None:
+    """Such a step goes by the watermark of the epoch before, which the run that ran it knew."""
+    bench.feed(("a", 0, at(5)), ("a", 0, at(35)), ("a", 0, at(45)))
+    if restarted:
+        bench.run(counted)
+    bench.feed(("a", 30, at(50)), ("a", 0, at(59)), ("a", 0, at(59)))
+    late = bench.run(counted).late()
+    assert {row["window_start"]: row["n"] for row in bench.read()} == {at(0): 1, at(30): 1, at(40): 1}
+    assert sum(late.values()) == 1, "20 minutes, when the watermark of the epoch before was at 35"
+
+
+@pytest.mark.slow
 def test_many_timers_in_one_epoch(bench: Bench) -> None:
     bench.feed(*((f"k{i}", 1, at(0, i % 60)) for i in range(5000)))
     bench.run(idle, epoch=10_000)
@@ -96,6 +123,7 @@ def rounds(rows: ms.Stream, bench: Bench) -> None:
 ROUNDS = [("a", at(minute)) for minute in (10, 20, 30, 40, 50)]
 
 
+@pytest.mark.slow
 def test_a_timer_for_a_time_that_is_past_keeps_its_time_and_rings_at_once(bench: Bench) -> None:
     """Time goes on by an hour in one epoch; the run ends when it has caught up."""
     bench.feed(("a", 1, at(0)), ("z", 1, at(59)))
@@ -118,6 +146,7 @@ class Again(ms.Process):
         self.set_timer(at)
 
 
+@pytest.mark.slow
 def test_a_timer_that_would_ring_for_ever_is_refused(bench: Bench) -> None:
     bench.feed(("a", 1, at(0)), ("a", 2, at(1)))
     for mode in (ms.available_now(), ms.batch()):
@@ -178,6 +207,7 @@ REMEMBERED = [
 ]
 
 
+@pytest.mark.slow
 def test_state_expires_by_event_time(bench: Bench) -> None:
     """One row per epoch, then all in one: the same is remembered."""
     bench.spark = bench.spark.newSession()

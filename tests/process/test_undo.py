@@ -33,6 +33,13 @@ def stores(group: Group, clock: Clock, ttl: int | None = None) -> tuple[ValueSto
     return made
 
 
+def held(lists: list[Any], maps: list[Any]) -> Group:
+    """A key that had nothing in its row of values."""
+    group = Group(0, (None, None, None, None, [None]))
+    group.hold(lists, maps)
+    return group
+
+
 def touch(random: Random, group: Group, of: tuple[ValueStore, ListStore, MapStore]) -> None:
     value, list_, map_ = of
     key, number = random.randrange(8), random.randrange(100)
@@ -66,7 +73,7 @@ def test_what_a_failed_call_did_is_undone(seed: int) -> None:
     """Of two groups that are treated alike, one goes through calls that fail in between."""
     large = seed % 2 == 0
     kept: tuple[Any, Any] = (None, None) if large else ([], [(1, 1, None)])
-    tried, plain = (Group(0, None, [copy.copy(kept[0])], [copy.copy(kept[1])], 1) for _ in range(2))
+    tried, plain = (held([copy.copy(kept[0])], [copy.copy(kept[1])]) for _ in range(2))
     clock = Clock()
     of = {id(group): stores(group, clock) for group in (tried, plain)}
     for step in range(30):
@@ -88,7 +95,7 @@ def test_what_a_failed_call_did_is_undone(seed: int) -> None:
 
 
 def test_a_call_copies_nothing_of_what_it_does_not_touch() -> None:
-    group = Group(0, None, [[(n, None) for n in range(9)]], [[(n, n, None) for n in range(9)]], 1)
+    group = held([[(n, None) for n in range(9)]], [[(n, n, None) for n in range(9)]])
     saved = group.begin()
     assert saved["lists"][0] is group.lists[0]
     assert saved["maps"][0] is group.maps[0]
@@ -97,7 +104,7 @@ def test_a_call_copies_nothing_of_what_it_does_not_touch() -> None:
 def test_items_that_expire_one_after_the_other_are_cleaned_together() -> None:
     """A look through all of them forgets a sixteenth of their time's worth, and none is forgotten too early."""
     clock, ttl = Clock(), 16_000
-    group = Group(0, None, [[]], [[]], 1)
+    group = held([[]], [[]])
     _, list_, map_ = stores(group, clock, ttl)
     for clock.time in range(0, 16_000, 100):
         list_.put(None, clock.time)

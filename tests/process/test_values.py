@@ -35,6 +35,7 @@ from millstream.spark.python.failures import WrongValue
 from millstream.spark.python.fits import fits
 from millstream.spark.python.rows import decoder, encode, row_class
 from millstream.spark.python.shapes import RowShape, arrow
+from millstream.spark.python.stores import Clock, ValueStore
 
 POINT = StructType([StructField("x", IntegerType()), StructField("names", ArrayType(StringType()))])
 NOON = datetime(2026, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -119,6 +120,26 @@ def test_code_made_for_a_shape_says_the_same_as_the_long_way(type_: DataType) ->
         for given in ((value, "b"), {"b": None, "a": value}, [value, "b"], (value,), {"a": value}, value):
             outcomes = {repr(outcome(way, given)) for way in (shape.looked_at, shape.row, in_loop)}
             assert len(outcomes) == 1, given
+
+
+@pytest.mark.parametrize(("type_", "own"), CASES, ids=[type_.simpleString() for type_, _ in CASES])
+def test_code_made_for_state_says_the_same_as_the_long_way(type_: DataType, own: list[Any]) -> None:
+    """Alone and in columns, whose rows come back with names."""
+    values = [value for _, found in CASES for value in found] + [value for _, value in WRONG]
+    alone = ValueStore("alone", 0, 0, type_, None, Clock())
+    columns = StructType([StructField("a", type_), StructField("b", StringType())])
+    rows = ValueStore("rows", 0, 0, columns, None, Clock())
+    for value in values:
+        assert known(outcome(alone.kept, value)) == known(outcome(alone.looked_at, value)), value
+        for given in ((value, "b"), {"b": None, "a": value}, [value, "b"], (value,), {"a": value}, value):
+            assert known(outcome(rows.kept, given)) == known(outcome(rows.looked_at, given)), given
+    for value in own:
+        row = rows.kept((value, "b"))
+        assert known(rows.kept(row)) == known(row)
+
+
+def known(value: Any) -> tuple[type, str]:
+    return type(value), repr(value)
 
 
 def outcome(way: Callable[[Any], Any], given: Any) -> Any:

@@ -9,6 +9,7 @@ import millstream.metrics.Counts;
 import millstream.operator.Moment;
 import millstream.python.ArrowReading;
 import millstream.python.ArrowWriting;
+import millstream.python.Feeder;
 import millstream.python.Worker;
 import millstream.python.WorkerPlace;
 import millstream.row.Change;
@@ -33,7 +34,7 @@ import org.apache.spark.util.TaskCompletionListener;
  */
 final class Load {
   private static final int ROWS = 8_192;
-  private static final int KEYS = 2_048;
+  static final int KEYS = 2_048;
   private static final byte DONE = 'D';
 
   /** What a process runs, and the types of what goes there and comes back. */
@@ -70,6 +71,9 @@ final class Load {
     this.changes = new ArrowReading(step, changeType());
     ArrowWriting[] opened = {rows, groups};
     TaskCompletionListener closing = context -> {
+      if (!Feeder.stopAll(context)) {
+        return;
+      }
       for (ArrowWriting part : opened) {
         part.close();
       }

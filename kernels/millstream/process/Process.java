@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import millstream.operator.Moment;
 import millstream.operator.Operator;
 import millstream.operator.OperatorSpec;
@@ -35,13 +36,16 @@ import scala.Option;
  *
  * <p>Rows of many keys are gathered, each key with its state, and handed to a Python process in one go; what comes back
  * is rows and changes of state. So a key costs no round trip of its own. The rows that are left when the input ends are
- * handed over by {@link #finish}, for which each task gets a last row (see {@code EndOfInput}).
+ * handed over by {@link #finish}, for which each task gets a last row (see {@code EndOfInput}). In real time rows come
+ * one by one and wait for others (see {@link Waiting}).
  */
 public final class Process extends Operator {
   private static final long serialVersionUID = 1L;
-  private static final int ROWS_OF_KEY = 0;
+  static final int ROWS_OF_KEY = 0;
   private static final int TIMER = 1;
   private static final int CLOCK = 2;
+  /** In real time: how often it looks for timers by the clock. */
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final Load.Code code;
   private final Layout layout;
@@ -50,11 +54,17 @@ public final class Process extends Operator {
   /** The field of a row with its event time; -1: none. */
   private final int time;
 
+  private final long waitMillis;
+
   private transient StatefulProcessorHandle handle;
   private transient ClockTimers clock;
   /** NULL: nothing has come yet. */
   private transient Load load;
 
+  /** Where rows come one by one: those that are not in a load yet; NULL: all of a key come at once. */
+  private transient Waiting waiting;
+
+  private transient long looked;
   private transient Deque<Due> done;
 
   /**
@@ -66,6 +76,7 @@ public final class Process extends Operator {
    * @param python which Python that is
    * @param time a row's field with its event time; NULL: none
    * @param clocked whether it sets timers by the clock
+   * @param waitMs in real time, how long rows may wait for others to go with
    */
   public record Told(
       String values,
@@ -76,7 +87,8 @@ public final class Process extends Operator {
       String python,
       Map<String, String> environment,
       String time,
-      boolean clocked) {}
+      boolean clocked,
+      long waitMs) {}
 
   public Process(OperatorSpec spec, Told told) {
     super(spec.name(), false);
@@ -94,6 +106,7 @@ public final class Process extends Operator {
     this.layout = spec.layout();
     this.state = new ProcessState(told.values, told.lists, told.maps);
     this.clocked = told.clocked;
+    this.waitMillis = told.waitMs;
     this.time = told.time == null ? -1 : code.row().fieldIndex(told.time);
   }
 
@@ -116,6 +129,18 @@ public final class Process extends Operator {
     clock = clocked ? ClockTimers.of(opened) : null;
   }
 
+  @Override
+  public void comeOneByOne() {
+    waiting = new Waiting(waitMillis);
+    looked = System.nanoTime();
+  }
+
+  @Override
+  public long patience() {
+    long rows = waiting.patience();
+    return clock == null ? rows : Math.min(rows, looked + LOOK_NANOS - System.nanoTime());
+  }
+
   private void start() {
     if (load == null) {
       load = new Load(name, code, state, handle, clock, counts);
@@ -125,7 +150,13 @@ public final class Process extends Operator {
   @Override
   public Iterator<Change> process(InternalRow key, Changes input, Moment moment) {
     start();
-    return new Gathering(key.copy(), input, moment);
+    if (waiting == null) {
+      return new Gathering(key.copy(), input, moment);
+    }
+    while (input.next()) {
+      waiting.add(key, input.payload());
+    }
+    return waiting.isFull() ? waiting.hand(load, key.copy(), moment).iterator() : Collections.emptyIterator();
   }
 
   /** Takes the rows of a key in; gives the results of a full load when there is one. */
@@ -193,7 +224,9 @@ public final class Process extends Operator {
   /** The rest of the load, and the timers by the clock that have come. */
   @Override
   public Iterator<Change> finish(InternalRow key, int operator, Moment moment) {
-    List<Change> rest = load == null || load.isEmpty() ? List.of() : load.hand(key, moment);
+    done = null;
+    looked = System.nanoTime();
+    List<Change> rest = rest(key.copy(), moment);
     List<Due> due = clock == null ? List.of() : clock.due(layout, operator, moment.now());
     if (due.isEmpty()) {
       return rest.iterator();
@@ -201,6 +234,13 @@ public final class Process extends Operator {
     start();
     counts.timersRung += due.size();
     return new Firing(key.copy(), due, CLOCK, rest.iterator(), moment);
+  }
+
+  private List<Change> rest(InternalRow key, Moment moment) {
+    if (waiting != null && !waiting.isEmpty()) {
+      return waiting.hand(load, key, moment);
+    }
+    return load == null || load.isEmpty() ? List.of() : load.hand(key, moment);
   }
 
   /** The first timer that has come brings all others with it; Spark names them again, one by one, in the same order. */
@@ -231,7 +271,7 @@ public final class Process extends Operator {
   private final class Firing implements Iterator<Change> {
     private final InternalRow current;
     private final int kind;
-    private final Deque<Due> waiting;
+    private final Deque<Due> left;
     private final Moment moment;
     private Iterator<Change> out;
 
@@ -239,13 +279,13 @@ public final class Process extends Operator {
       this.current = current;
       this.kind = kind;
       this.out = before;
-      this.waiting = new ArrayDeque<>(due);
+      this.left = new ArrayDeque<>(due);
       this.moment = moment;
     }
 
     @Override
     public boolean hasNext() {
-      while (!out.hasNext() && !waiting.isEmpty()) {
+      while (!out.hasNext() && !left.isEmpty()) {
         take();
         out = load.hand(current, moment).iterator();
       }
@@ -254,8 +294,8 @@ public final class Process extends Operator {
 
     private void take() {
       Set<InternalRow> loaded = new HashSet<>();
-      while (!waiting.isEmpty() && load.takesKeys() && loaded.add(waiting.peek().key())) {
-        Due timer = waiting.poll();
+      while (!left.isEmpty() && load.takesKeys() && loaded.add(left.peek().key())) {
+        Due timer = left.poll();
         ImplicitGroupingKeyTracker.setImplicitKey(timer.key());
         load.addKey(timer.key(), kind, timer.at(), 0);
         if (kind == CLOCK) {

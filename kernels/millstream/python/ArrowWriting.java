@@ -33,7 +33,7 @@ public final class ArrowWriting implements AutoCloseable {
     return rows;
   }
 
-  /** The rows so far as an Arrow stream; the next ones begin anew. */
+  /** The rows so far as an Arrow stream; the next ones begin another. */
   public byte[] take() {
     writer.finish();
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();

@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.channels.Channels;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import millstream.barrier.TaskBarriers;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.PythonWorker;
@@ -34,6 +35,9 @@ public final class Worker {
   private final PythonWorker worker;
   private final DataInputStream in;
   private final DataOutputStream out;
+  /** NULL: the task runs without barriers. */
+  private final TaskBarriers barriers = TaskBarriers.here();
+
   private boolean over;
 
   private Worker(String step, WorkerPlace place) throws IOException {
@@ -78,7 +82,20 @@ public final class Worker {
     }
   }
 
+  /** Waits for as long as the user's code takes. */
   public byte[] receive() {
+    if (barriers == null) {
+      return next();
+    }
+    TaskBarriers.Busy own = barriers.busy(step);
+    try {
+      return next();
+    } finally {
+      barriers.done(own);
+    }
+  }
+
+  private byte[] next() {
     try {
       int length = in.readInt();
       if (length == FAILED) {

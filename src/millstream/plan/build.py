@@ -25,6 +25,7 @@ from millstream.plan.expressions import (
     scalar,
     unknown,
 )
+from millstream.plan.history import check_history
 from millstream.plan.modes import ProcessingTime, milliseconds
 from millstream.plan.node import Key, Node
 from millstream.plan.schema import read_schema
@@ -51,10 +52,10 @@ def source(
     time: str | ProcessingTime | None = None,
     lateness: str | None = None,
     idle_after: str | None = None,
+    history: SourceOptions | None = None,
 ) -> nodes.Source:
-    step = Step(name or options.label, here())
+    step, arrival = Step(name or options.label, here()), None
     fields = source_schema(options, schema, step)
-    arrival = None
     if isinstance(time, ProcessingTime):
         arrival = time = new_field(time.column, fields, step)
         fields = (*fields, FieldType(arrival, "TIMESTAMP"))
@@ -64,9 +65,11 @@ def source(
     if arrival is not None and idle_after is None:
         idle_after = PROCESSING_IDLE
     by = keys(upserts or (), fields, step) if not options.changelog else ()
-    return nodes.Source(
-        name or options.label, step.at, options, fields, by or None, time, lateness, arrival, idle_after
-    )
+    times = (time, lateness, arrival, idle_after)
+    found = nodes.Source(step.name, step.at, options, fields, by or None, *times, history=history)
+    if history is not None:
+        check_history(found, source_schema(history, schema, step), step)
+    return found
 
 
 def static(options: SourceOptions, schema: str | None, name: str | None) -> nodes.Source:

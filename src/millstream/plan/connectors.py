@@ -114,8 +114,9 @@ class ChoosesNulls(Protocol):
 class Carrier(Protocol):
     """Brings whole epochs to a sink, each with its number, in one transaction."""
 
-    def last(self) -> int:
-        """The last epoch that arrived; -1: none."""
+    def last(self) -> int | None:
+        """The last epoch that arrived; -1: none. None: the system does not keep it, and an epoch that a crash
+        interrupts is carried again."""
 
     def carry(self, epoch: int, records: Iterable[Carried]) -> None: ...
 
@@ -170,13 +171,46 @@ class ReceivedSource(SourceOptions, Protocol):
     def bound(self, job: str, journal: str) -> Self:
         """The same, knowing the journal that it is received into."""
 
-    def schema(self) -> str:
-        """Its columns, as the system has them."""
+    def schema(self) -> str | None:
+        """Its columns, as the system has them. None: it does not know, and users say them."""
 
     def key(self) -> tuple[str, ...]:
         """What tells its rows apart, as the system has it."""
 
     def receiver(self) -> Receiver: ...
+
+
+@runtime_checkable
+class BufferedReceiver(Receiver, Protocol):
+    """A receiver whose journal is freed of what the job has committed."""
+
+    figures: ReceptionFigures
+
+    def catch_up(self) -> None:
+        """Receives all that there is now, for a run that ends with it, after `prepare`."""
+
+    def cut(self, committed: Mapping[int, int]) -> None:
+        """`committed`: by partition of the journal, the next offset that the job will read."""
+
+
+@dataclass
+class ReceptionFigures:
+    """What is counted of a reception, over all starts of a run."""
+
+    received: int = 0
+    acknowledged: int = 0
+    redelivered: int = 0
+    duplicates: int = 0
+    waiting: int | None = None
+
+
+@runtime_checkable
+class SaysGuarantee(Protocol):
+    """A source that `explain` shows with what it guarantees."""
+
+    @property
+    def guarantee(self) -> str:
+        """`exactly once (by message id)`."""
 
 
 @runtime_checkable
@@ -205,7 +239,7 @@ class HasRecords(Protocol):
 
 @runtime_checkable
 class HasIdentities(Protocol):
-    """A source of things that may be deleted and made anew under the same name."""
+    """A source of things that may be deleted and created again under the same name."""
 
     def identities(self) -> dict[str, str]:
         """Name -> an id that no other thing of this name ever has."""
@@ -273,6 +307,8 @@ class Reader:
     (`protobuf_message`, `protobuf_descriptors`), in the kernels' words."""
     names_topic: bool = False
     """Whether each record says which topic it is of."""
+    computed: tuple[tuple[str, str], ...] = ()
+    """Columns made from those of the record: name and SQL."""
 
 
 @dataclass(frozen=True)

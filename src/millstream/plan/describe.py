@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 
 from millstream.plan.aggregates import Closing, Figure
+from millstream.plan.connectors import SaysGuarantee
 from millstream.plan.expressions import Expr, field
 from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node
@@ -46,7 +47,8 @@ def describe(node: Node) -> str:
 def source(node: Source) -> str:
     kind = "upserts" if node.upserts else "changelog" if node.options.changelog else "append"
     kind = "static" if node.static else kind
-    return f"source {node.name}: {node.options.system} {node.options.label}, {kind}{time_of(node)}"
+    said = f", {node.options.guarantee}" if isinstance(node.options, SaysGuarantee) else ""
+    return f"source {node.name}: {node.options.system} {node.options.label}, {kind}{time_of(node)}{said}"
 
 
 @describe.register

@@ -28,12 +28,14 @@ class Batch:
 class MicroBatch:
     """An epoch every so often; `until_caught_up`: stop when all input of the start is done.
 
-    `clock`: the test whose clock it goes by, instead of the machine's.
+    `clock`: the test whose clock it goes by, instead of the machine's. `again`: only the epoch that was begun last and
+    is not committed, with the same rows.
     """
 
     every_ms: int
     until_caught_up: bool = False
     clock: str | None = None
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class RealTime:
 
 
 Mode = Batch | MicroBatch | RealTime
+MODE_NAMES: dict[type[Mode], str] = {Batch: "batch", MicroBatch: "micro-batch", RealTime: "real time"}
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ class Source(Node):
     """When it had no rows for so long, time goes on without it."""
     static: bool = False
     """Whether it is read once, whole, when the job starts."""
+    history: SourceOptions | None = None
+    """What came before its first row, for jobs that begin with that."""
 
     @cached_property
     def columns(self) -> Columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import re
 from dataclasses import dataclass, replace
 from dataclasses import field as part
@@ -90,6 +91,10 @@ class ProcessCode:
     timers: bool
     clocks: bool = False
     """Whether it has timers by the clock: then epochs go by when no rows come."""
+    in_flight: int = 0
+    """How many keys of a task are awaited at once, if it has async methods; 0: it has none."""
+    batches: bool = False
+    """Whether it sees the rows of many keys at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +141,17 @@ class Process(Stateful, Unary):
         return [set(self.input.carries)]
 
 
+@dataclass(frozen=True)
+class Awaits:
+    """How an async function is awaited: so many rows at once, each so long, and again so often if it fails."""
+
+    in_flight: int
+    timeout_ms: int
+    retries: int
+    ordered: bool = part(default=True, repr=False)
+    """Whether results come in the rows' order. It may change: no name goes by it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Call(Stateless, Unary):
     """A user's Python function for every row: gives rows, or says which to keep. Its result is a column `_called`."""
@@ -145,6 +161,8 @@ class Call(Stateless, Unary):
     schema: Schema
     batches: bool = False
     on_error: OnError = "fail"
+    awaits: Awaits | None = None
+    """None: the function is not async."""
 
     @cached_property
     def columns(self) -> Columns:
@@ -228,6 +246,12 @@ def process(
             found="columns: " + ", ".join(column.label for column in input.columns),
             hint='say it at the source: job.stream(…, time="at", lateness="10 seconds"), and keep the column',
         )
+    if run.batches and on_error != "fail":
+        raise step.error(
+            "MS-PROCESS-013",
+            f"runs {run.label} with on_batch, of which nobody knows on which row it failed.",
+            hint="leave out on_error, or use on_row",
+        )
     return Process(name, step.at, input, keys, run, on_error)
 
 
@@ -247,11 +271,13 @@ def call(
     on_error: OnError,
     name: str | None,
     step: Step,
+    awaits: Awaits | None = None,
 ) -> Call:
     if not callable(code.object):
         raise step.error(
             "MS-PROCESS-001", f"was given {named(code.object)}, which is no function.", hint=f"{kind}(lambda row: …)"
         )
+    refuse_other_colour(code, kind, awaits, step)
     if kind != "filter" and not schema:
         raise step.error(
             "MS-PROCESS-002",
@@ -259,13 +285,43 @@ def call(
             hint=f'{kind}(…, schema="name STRING, n BIGINT")',
         )
     fields = read_schema(schema, step, "MS-PROCESS-002") if schema else ()
+    if awaits is not None and not awaits.ordered and not input.append_only:
+        raise step.error(
+            "MS-PROCESS-012",
+            "is to give the rows of a table in any order: one that is taken back might come before it was there.",
+            hint="leave out ordered=False, or await before the table is made",
+        )
     if not input.append_only and on_error == "dead_letter":
         raise step.error(
             "MS-PROCESS-006",
             "sends rows of a table, which may be taken back, to dead letters.",
             hint='choose on_error="fail" or "skip"',
         )
-    return Call(name, step.at, input, kind, code, fields, batches, on_error)
+    return Call(name, step.at, input, kind, code, fields, batches, on_error, awaits)
+
+
+def refuse_no_awaits(awaits: Awaits, step: Step) -> None:
+    wrong = {"in_flight": awaits.in_flight < 1, "timeout": awaits.timeout_ms < 1, "retries": awaits.retries < 0}
+    for option, is_wrong in wrong.items():
+        if is_wrong:
+            raise step.error(
+                "MS-PROCESS-012",
+                f"cannot await anything with this {option}.",
+                hint='in_flight and timeout are above 0, retries 0 or more: map_async(…, in_flight=64, timeout="5 s")',
+            )
+
+
+def refuse_other_colour(code: Code, kind: str, awaits: Awaits | None, step: Step) -> None:
+    """An async function where one is called, or the other way round."""
+    given = inspect.iscoroutinefunction(code.object) or inspect.iscoroutinefunction(type(code.object).__call__)
+    if given == (awaits is not None):
+        return
+    wanted = "is to be awaited, and is not async" if awaits else "is async, and would not be awaited"
+    raise step.error(
+        "MS-PROCESS-012",
+        f"was given {named(code.object)}, which {wanted}.",
+        hint="map_async(…) awaits async functions; map(…) calls others" if kind == "map" else "use map_async(…) before",
+    )
 
 
 class Codes:

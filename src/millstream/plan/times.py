@@ -1,4 +1,4 @@
-"""The time of rows that a step made anew: which column it is, as the user says."""
+"""The time of rows that a step created again: which column it is, as the user says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first rows of groups: top-N, rows without their doubles, a stream as the latest row of each key."""
+"""The first rows of groups: top-N, rows without duplicates, a stream as the latest row of each key."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def check_doubles(keys: tuple[str, ...], keep: str, step: Step) -> None:
     if keep not in ("first", "last"):
         raise step.error("MS-TOP-003", f"cannot keep {keep!r}.", found="one of: first, last")
     if not keys:
-        raise step.error("MS-TOP-002", "has no columns to tell doubles by.", hint='for example dedup("id")')
+        raise step.error("MS-TOP-002", "has no columns to tell duplicates by.", hint='for example dedup("id")')
 
 
 def time(input: Node, by: str | None, step: Step) -> Expr:

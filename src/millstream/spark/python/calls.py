@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from types import GeneratorType
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from inspect import isawaitable
+from types import AsyncGeneratorType, GeneratorType
 from typing import Any
 
-from millstream.spark.python.failures import Failure, WrongValue, current_line, first_line, short
+from millstream.spark.python.awaited import loop
+from millstream.spark.python.compiled import ROWS_LOOP, rows_loop
+from millstream.spark.python.failures import Failure, WrongValue, current_line, first_line, locals_of, short
 from millstream.spark.python.shapes import SHAPE, RowShape
 from millstream.spark.python.spec import ProcessSpec
 
 NO_ROWS = (dict, tuple, str)
 ENDLESS = "on_timer set a timer for the very time that it rings for: it would ring for ever"
-Found = list[tuple[int, tuple[Any, ...]]]
-"""Rows with the number of the output that each belongs to."""
+
+
+@dataclass
+class Found:
+    """Rows, and by their place those that belong to another output than the main one."""
+
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    others: dict[int, int] = field(default_factory=dict)
+
+    def add(self, output: int, row: tuple[Any, ...]) -> None:
+        if output:
+            self.others[len(self.rows)] = output
+        self.rows.append(row)
+
+    def cut(self, length: int) -> None:
+        """Only so many are left."""
+        del self.rows[length:]
+        if self.others:
+            self.others = {at: output for at, output in self.others.items() if at < length}
+
+    def join(self, more: Found) -> None:
+        """Those of another behind these."""
+        self.others |= {len(self.rows) + at: output for at, output in more.others.items()}
+        self.rows += more.rows
+
+    def numbered(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Each with the number of its output."""
+        return ((self.others.get(at, 0), row) for at, row in enumerate(self.rows))
 
 
 class Calls:
@@ -24,36 +54,70 @@ class Calls:
         self.shapes = [RowShape(schema) for schema in spec.schemas]
         self.numbers = {name: i for i, (name, _) in enumerate(spec.outputs[:-1])}
         self.main = self.shapes[0].row
-        self.found: Found = []
+        self.found = Found()
         self.skipped = 0
+        self.loop = rows_loop(self.shapes[0].schema, self.take, self.shapes[0].looked_at)
+
+    def each(self, function: Callable[..., Any], key: Any, rows: list[Any]) -> None:
+        """Calls it for the rows of a key, where a failure ends all."""
+        try:
+            self.loop(function, key, rows, self.found.rows.append)
+        except Exception as error:
+            inside = locals_of(ROWS_LOOP, error)
+            row, result = inside.get("row"), inside.get("result")
+            raise self.failure(function, key, row, error, result).raised() from error
 
     def make(self, function: Callable[..., Any], key: Any, what: Any, row: Any) -> bool:
         """Whether it went well. `what` is the row, or the time of a timer."""
+        if self.spec.in_flight:
+            return loop().run_until_complete(self.awaited(function, key, what, row))
         result: Any = None
-        before = len(self.found)
+        before = len(self.found.rows)
         try:
             result = function(key, what)
             if result is not None:
                 self.take(result)
             return True
         except Exception as error:
-            del self.found[before:]
-            line = None
-            if isinstance(error, WrongValue) and error.code == SHAPE:
-                line = current_line(result) or first_line(function)
-            self.failed(Failure(self.spec.step, f"{function.__name__}()", key, row, error, line), error)
+            self.found.cut(before)
+            self.failed(self.failure(function, key, row, error, result), error)
             return False
+
+    async def awaited(self, function: Callable[..., Any], key: Any, what: Any, row: Any) -> bool:
+        """As `make`, of a function that may be async."""
+        result: Any = None
+        before = len(self.found.rows)
+        try:
+            result = function(key, what)
+            if isawaitable(result):
+                result = await result
+            elif isinstance(result, AsyncGeneratorType):
+                result = [given async for given in result]
+            if result is not None:
+                self.take(result)
+            return True
+        except Exception as error:
+            self.found.cut(before)
+            self.failed(self.failure(function, key, row, error, result), error)
+            return False
+
+    def failure(self, function: Callable[..., Any], key: Any, row: Any, error: Exception, result: Any) -> Failure:
+        line = None
+        if isinstance(error, WrongValue) and error.code == SHAPE:
+            line = current_line(result) or first_line(function)
+        return Failure(self.spec.step, f"{function.__name__}()", key, row, error, line)
 
     def take(self, result: Any) -> None:
         if type(result) is not GeneratorType and (isinstance(result, NO_ROWS) or not isinstance(result, Iterable)):
             raise WrongValue(SHAPE, f"returned {short(result)}: rows must be yielded, or returned as a list")
-        append, main = self.found.append, self.main
+        found, main = self.found, self.main
+        append = found.rows.append
         for given in result:
             kind = type(given)
             if kind is not tuple and kind is not dict and getattr(given, "is_output", False):
-                append(self.other(*given))
+                found.add(*self.other(*given))
             else:
-                append((0, main(given)))
+                append(main(given))
 
     def other(self, name: str, columns: dict[str, Any]) -> tuple[int, tuple[Any, ...]]:
         number = self.numbers.get(name)
@@ -68,10 +132,10 @@ class Calls:
         if self.spec.on_error == "skip":
             self.skipped += 1
         else:
-            self.found.append((len(self.shapes) - 1, failure.letter()))
+            self.found.add(len(self.shapes) - 1, failure.letter())
 
     def end(self) -> tuple[Found, int]:
-        """What there is, to begin anew."""
+        """What there is, to start over."""
         found, skipped = self.found, self.skipped
-        self.found, self.skipped = [], 0
+        self.found, self.skipped = Found(), 0
         return found, skipped

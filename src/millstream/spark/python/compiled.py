@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
+from types import GeneratorType
 from typing import Any
 
 from pyspark.sql.types import (
@@ -38,7 +39,9 @@ PLAIN: Tests = {
 """Whether a value fits, and is in the form in which it would come back from state."""
 OUT: Tests = {**PLAIN, FloatType: "type({0}) is float", TimestampType: "type({0}) is datetime"}
 """The same for values that only go out."""
-NAMES = {"date": date, "datetime": datetime, "UTC": UTC, "new": tuple.__new__}
+ROWS_LOOP = "each_row_of_a_key"
+"""What the function is called that calls a process: by that its variables are found when it fails."""
+NAMES = {"date": date, "datetime": datetime, "UTC": UTC, "new": tuple.__new__, "generator": GeneratorType}
 
 
 def test(type_: DataType, value: str, tests: Tests) -> str | None:
@@ -74,6 +77,27 @@ def unpacked(schema: StructType, otherwise: str) -> list[str]:
     ]
 
 
+def kept_check(type_: DataType, row: type[tuple[Any, ...]] | None, slow: Checked) -> Checked:
+    """A value that state is to hold, in the form in which it would come back. `row`: of structs, what they come as."""
+    if not isinstance(type_, StructType):
+        found = test(type_, "given", PLAIN)
+        lines = [] if found is None else ["def checked(given):", f"    return given if {found} else slow(given)"]
+        simple: Checked = made(lines, "checked", StructType(), slow) if lines else slow
+        return simple
+    tests = [test(part.dataType, f"v{i}", PLAIN) for i, part in enumerate(type_.fields)]
+    if not tests or None in tests:
+        return slow
+    right = " and ".join(f"(v{i} is None or {found})" for i, found in enumerate(tests))
+    lines = [
+        "def checked(value):",
+        "    given = value",
+        *indented(unpacked(type_, "return slow(value)"), 1),
+        f"    return new(row, given) if {right} else slow(value)",
+    ]
+    checked: Checked = made(lines, "checked", type_, slow, row)
+    return checked
+
+
 def row_check(schema: StructType, slow: Checked) -> Checked:
     """A row of a user's as a tuple of the columns' values."""
     lines = [
@@ -98,10 +122,38 @@ def map_loop(schema: StructType, slow: Checked) -> Callable[[Callable[..., Any],
     return found
 
 
-def made(lines: Sequence[str], name: str, schema: StructType, slow: Checked) -> Any:
+def rows_loop(schema: StructType, take: Callable[[Any], None], slow: Checked) -> Callable[..., None]:
+    """Calls a process for each row of a key, and appends the rows that it yields, as tuples. `take`: does so for all
+    that is not a generator of rows of its main output."""
+    lines = [
+        f"def {ROWS_LOOP}(function, key, rows, append):",
+        "    for row in rows:",
+        "        result = function(key, row)",
+        "        if result is None:",
+        "            continue",
+        "        if type(result) is not generator:",
+        "            take(result)",
+        "            continue",
+        "        for given in result:",
+        *indented(unpacked(schema, "take([given]); continue"), 3),
+        f"            append(given if {fields(schema)} else slow(given))",
+    ]
+    found: Callable[..., None] = made(lines, ROWS_LOOP, schema, slow, take=take)
+    return found
+
+
+def made(
+    lines: Sequence[str],
+    name: str,
+    schema: StructType,
+    slow: Checked,
+    row: type[tuple[Any, ...]] | None = None,
+    take: Callable[[Any], None] | None = None,
+) -> Any:
     """The function of that name, which these lines define."""
     checks = [fits(part.dataType) for part in schema.fields]
     space: dict[str, Any] = {**NAMES, "checks": checks, "known": set(schema.names), "slow": slow}
+    space |= {"row": row, "take": take}
     exec(compile("\n".join(lines), f"{__file__} {name}", "exec"), space)
     return space[name]
 

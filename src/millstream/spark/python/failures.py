@@ -9,6 +9,8 @@ from typing import Any
 
 from pyspark.sql.types import StringType, StructField, StructType
 
+from millstream.spark.python.debugger import post_mortem
+
 OWN = str(Path(__file__).parents[2])
 LONGEST = 300
 ERROR = StructType([StructField(name, StringType()) for name in ("step", "key", "row", "error", "line")])
@@ -38,6 +40,7 @@ class Failure:
         self.code = error.code if isinstance(error, WrongValue) else "MS-PROCESS-101"
         kind = "" if isinstance(error, WrongValue) else f"{type(error).__name__}: "
         self.error = " ".join(f"{kind}{error}".split())
+        post_mortem(error)
 
     def letter(self) -> tuple[Any, ...]:
         return self.step, self.key, self.row, self.error, self.line
@@ -64,6 +67,16 @@ def user_line(error: BaseException) -> str | None:
     users = [frame for frame in frames if "site-packages" not in frame.filename and "/lib/python" not in frame.filename]
     chosen = (users or frames)[-1:]
     return f"{chosen[0].filename}:{chosen[0].lineno}" if chosen else None
+
+
+def locals_of(function: str, error: BaseException) -> dict[str, Any]:
+    """The variables of the function of ours in which something went wrong."""
+    at = error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_name == function and at.tb_frame.f_code.co_filename.startswith(OWN):
+            return dict(at.tb_frame.f_locals)
+        at = at.tb_next
+    return {}
 
 
 def current_line(result: object) -> str | None:

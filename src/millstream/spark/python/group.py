@@ -37,21 +37,25 @@ class Group:
     asked: dict[int, dict[Any, Item | None]] | None = None
     undo: list[tuple[Part, Any, Any]] | None = None
 
-    def __init__(self, index: int, kept: Any, lists: list[Any], maps: list[Any], values: int) -> None:
+    def __init__(self, index: int, kept: tuple[Any, ...]) -> None:
+        """`kept`: the row of values; of a key that has none, all of it is None."""
         self.index = index
-        if kept is None:
-            self.values: list[Item | None] = [None] * values
-        else:
-            self.filled, self.clean, timers, clocks, *items = kept
-            self.values = [None if item is None else tuple(item) for item in items]
-            if timers:
-                self.timers = frozenset(timers)
-            if clocks:
-                self.clocks = frozenset(clocks)
-        self.lists: list[list[Item] | None] = [part and [tuple(item) for item in part] for part in lists]
-        self.maps: list[dict[Any, Item] | None] = [
-            None if part is None else {key: (value, expires) for key, value, expires in part} for part in maps
-        ]
+        filled, clean, timers, clocks, self.values = kept
+        if filled:
+            self.filled = filled
+        if clean is not None:
+            self.clean = clean
+        if timers:
+            self.timers = frozenset(timers)
+        if clocks:
+            self.clocks = frozenset(clocks)
+        self.lists: list[list[Item] | None] = []
+        self.maps: list[dict[Any, Item] | None] = []
+
+    def hold(self, lists: list[Any], maps: list[Any]) -> None:
+        """Lists and maps that came along."""
+        self.lists = [part and [tuple(item) for item in part] for part in lists]
+        self.maps = [None if part is None else {key: (value, expires) for key, value, expires in part} for part in maps]
 
     def begin(self) -> dict[str, Any]:
         """What a call that fails goes back to. What it changes inside lists and maps, which may be large, is noted."""
@@ -98,6 +102,11 @@ class Group:
 
 def listed(times: frozenset[int]) -> list[int]:
     return sorted(times) if times else []
+
+
+def all_listed(times: list[frozenset[int]]) -> list[list[int]]:
+    """Most keys have none, and most loads no key that has."""
+    return list(map(listed, times)) if any(times) else [[]] * len(times)
 
 
 def copied(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.spark.python.calls import ENDLESS, Calls, Found
-from millstream.spark.python.group import Ask, Group, listed
+from millstream.spark.python.garbage import no_garbage_collection
+from millstream.spark.python.group import Ask, Group, Item, all_listed
 from millstream.spark.python.rows import EPOCH, decoder, encode, row_class, to_stream
 from millstream.spark.python.shapes import arrow
 from millstream.spark.python.spec import ProcessSpec
@@ -19,22 +21,29 @@ from millstream.spark.python.stores import Clock, ListStore, MapStore, ValueStor
 ROWS, TIMER, CLOCK = 0, 1, 2
 BEFORE_ALL = -(1 << 63)
 
+Work = tuple[int, int, Any, Group, list[Any], list[int]]
+"""Of a key: what is to be done, for which timer, the key, its state, its rows and their times."""
+Steps = Generator[tuple[Callable[..., Any], Any, Any, Any], bool, None]
+"""Calls to make, one after the other: whoever makes one says whether it went well. See `Calls.make`."""
+
 
 class Runner:
     """One user's process, for as long as its code stays the same."""
 
-    def __init__(self, spec: ProcessSpec, ask: Ask) -> None:
+    def __init__(self, spec: ProcessSpec, ask: Ask, process: Any = None) -> None:
+        """`process`: an object of the user's class of its own; else one is made."""
         self.spec = spec
         self.clock = Clock()
         self.calls = Calls(spec)
         self.vars = stores(spec, self.clock, ask)
         self.expiring = [var for var in self.vars if var.ttl_ms is not None]
-        given = spec.shipped.load()
-        self.process = given() if isinstance(given, type) else given
+        self.process = made(spec) if process is None else process
         self.process.around = self
         for var in self.vars:
             bound = copy.copy(getattr(self.process, var.name))
             bound._store = var
+            if isinstance(var, ValueStore):
+                bound.get, bound.set = var.value, var.set
             setattr(self.process, var.name, bound)
         self.keys = row_class(spec.key)
         self.rows = row_class(spec.columns)
@@ -44,6 +53,8 @@ class Runner:
         self.now, self.now_ms = EPOCH, 0
         self.ringing: int | None = None
         self.safe = spec.on_error == "fail"
+        self.plain = self.safe and not self.expiring
+        """Whether nothing is to be undone, and no row's time matters."""
 
     @property
     def watermark(self) -> datetime | None:
@@ -51,24 +62,41 @@ class Runner:
 
     def run(self, watermark: int, now: int, groups: pa.RecordBatch, rows: pa.RecordBatch) -> tuple[int, bytes, bytes]:
         """A load: what was skipped, the rows that came of it, the state that changed."""
-        self.clock.watermark = watermark
-        self.now, self.now_ms = instant(now), now
-        given = self.decoded(rows)
-        times = self.times(given, now)
+        with no_garbage_collection():
+            return self.load(watermark, now, groups, rows)
+
+    def load(self, watermark: int, now: int, groups: pa.RecordBatch, rows: pa.RecordBatch) -> tuple[int, bytes, bytes]:
+        self.begin(watermark, now)
         changed = []
-        at = 0
-        for kind, when, count, key, group in self.groups(groups):
+        for kind, at, key, group, own, times in self.works(groups, rows):
             self.enter(group)
             if kind != ROWS:
-                self.fire(group, key, when, kind)
+                self.make(self.fire(group, key, at, kind))
             else:
-                self.take(group, key, given[at : at + count], times[at : at + count])
-                at += count
+                self.take(group, key, own, times)
             self.schedule(group)
             if group.changed:
                 changed.append(group)
         found, skipped = self.calls.end()
         return skipped, self.written(found), self.told(changed)
+
+    def begin(self, watermark: int, now: int) -> None:
+        self.clock.watermark = watermark
+        self.now, self.now_ms = instant(now), now
+
+    def works(self, groups: pa.RecordBatch, rows: pa.RecordBatch) -> Iterator[Work]:
+        given = self.decoded(rows)
+        times = [] if self.plain else self.times(given, self.now_ms)
+        begin = 0
+        for kind, at, count, key, group in self.groups(groups):
+            end = begin + count
+            yield kind, at, key, group, given[begin:end], times[begin:end]
+            begin = end
+
+    def make(self, steps: Steps) -> None:
+        call = next(steps, None)
+        while call is not None:
+            call = sent(steps, self.calls.make(*call))
 
     def decoded(self, rows: pa.RecordBatch) -> list[Any]:
         parts = [decoder(part.type)(part) for part in rows.columns]
@@ -82,20 +110,17 @@ class Runner:
         return [self.clock.watermark if row[place] is None else milliseconds(row[place]) for row in rows]
 
     def groups(self, groups: pa.RecordBatch) -> list[tuple[int, int, int, Any, Group]]:
-        columns = [decoder(part.type)(part) for part in groups.columns]
-        keys, kinds, ats, counts, kept = columns[:5]
-        lists = len(self.spec.of_kind("list"))
-        values = len(self.spec.of_kind("value"))
-        alone = len(self.spec.key) == 1
-        found = []
-        for i, key in enumerate(keys):
-            parts = [column[i] for column in columns[5:]]
-            group = Group(i, kept[i], parts[:lists], parts[lists:], values)
-            if alone:
-                (named,) = key
-            else:
-                named = tuple.__new__(self.keys, key)
-            found.append((kinds[i], ats[i], counts[i], named, group))
+        key, *columns = groups.columns
+        parts = [decoder(part.type)(part) for part in key.flatten()]
+        keys = parts[0] if len(parts) == 1 else map(partial(tuple.__new__, self.keys), zip(*parts, strict=True))
+        kinds, ats, counts = (decoder(part.type)(part) for part in columns[:3])
+        made = map(Group, range(groups.num_rows), kept_rows(columns[3]))
+        found = list(zip(kinds, ats, counts, keys, made, strict=True))
+        if len(columns) > 4:
+            lists = len(self.spec.of_kind("list"))
+            others = [decoder(part.type)(part) for part in columns[4:]]
+            for each, *items in zip(found, *others, strict=True):
+                each[4].hold(items[:lists], items[lists:])
         return found
 
     def enter(self, group: Group) -> None:
@@ -107,6 +132,10 @@ class Runner:
 
     def take(self, group: Group, key: Any, rows: list[Any], times: list[int]) -> None:
         call, make, clock = self.process.on_row, self.calls.make, self.clock
+        if self.plain:
+            clock.time = self.now_ms
+            self.calls.each(call, key, rows)
+            return
         if self.safe:
             for row, time in zip(rows, times, strict=True):
                 clock.time = time
@@ -120,14 +149,14 @@ class Runner:
             else:
                 group.restore(saved)
 
-    def fire(self, group: Group, key: Any, at: int, kind: int) -> None:
+    def fire(self, group: Group, key: Any, at: int, kind: int) -> Steps:
         """A timer of the user's, or one of ours: to forget what has expired, by the time that state expires by."""
         self.clock.time = at
         if kind == TIMER and at in group.timers:
-            self.ring(group, key, at)
+            yield from self.ring(group, key, at)
         if kind == CLOCK and at in group.clocks:
             group.clocks -= {at}
-            self.alarm(group, self.process.on_processing_timer, key, at)
+            yield from self.alarm(group, self.process.on_processing_timer, key, at)
         if at == group.clean and kind == (CLOCK if self.spec.time is None else TIMER):
             group.clean = None
             group.written = True
@@ -135,20 +164,24 @@ class Runner:
             later = [end for end in [*ends, self.clock.earliest] if end is not None]
             self.clock.earliest = min(later, default=None)
 
-    def ring(self, group: Group, key: Any, at: int) -> None:
+    def ring(self, group: Group, key: Any, at: int) -> Steps:
         """Rings, and so do the timers that it sets for times that are past already: in order, each at its own time."""
         due: int | None = at
         while due is not None:
             group.timers -= {due}
             group.new_timers -= {due}
             self.clock.time = self.ringing = due
-            self.alarm(group, self.process.on_timer, key, due)
+            yield from self.alarm(group, self.process.on_timer, key, due)
             due = min((time for time in group.timers if time <= self.clock.watermark), default=None)
 
-    def alarm(self, group: Group, call: Any, key: Any, at: int) -> None:
+    def alarm(self, group: Group, call: Callable[..., Any], key: Any, at: int) -> Steps:
         group.written = True
+        yield from self.attempt(group, call, key, instant(at), None)
+
+    def attempt(self, group: Group, call: Callable[..., Any], key: Any, what: Any, row: Any) -> Steps:
+        """A call that fails leaves nothing behind."""
         saved = None if self.safe else group.begin()
-        if self.calls.make(call, key, instant(at), None):
+        if (yield call, key, what, row):
             group.end()
         elif saved is not None:
             group.restore(saved)
@@ -208,14 +241,19 @@ class Runner:
             group.new_clocks -= {when} - {group.clean}
 
     def written(self, found: Found) -> bytes:
-        numbers = [number for number, _ in found]
+        count = len(found.rows)
+        if not found.others:
+            main, *rest = self.calls.shapes
+            columns = [pa.repeat(pa.scalar(0, pa.int32()), count), main.structs(found.rows)]
+            return to_stream([*columns, *(pa.nulls(count, shape.arrow) for shape in rest)], self.output)
+        numbers = [number for number, _ in found.numbered()]
         columns = [pa.array(numbers, pa.int32())]
         used = set(numbers)
         for i, shape in enumerate(self.calls.shapes):
             if i in used:
-                columns.append(shape.column([row if number == i else None for number, row in found]))
+                columns.append(shape.column([row if number == i else None for number, row in found.numbered()]))
             else:
-                columns.append(pa.nulls(len(found), shape.arrow))
+                columns.append(pa.nulls(count, shape.arrow))
         return to_stream(columns, self.output)
 
     def told(self, groups: list[Group]) -> bytes:
@@ -223,16 +261,43 @@ class Runner:
             "group": [group.index for group in groups],
             "written": [group.written for group in groups],
             "values": [group.row() if group.written else None for group in groups],
-            "timers": [listed(group.new_timers) for group in groups],
-            "untimers": [listed(group.deleted_timers) for group in groups],
-            "clocks": [listed(group.new_clocks) for group in groups],
-            "unclocks": [listed(group.deleted_clocks) for group in groups],
+            "timers": all_listed([group.new_timers for group in groups]),
+            "untimers": all_listed([group.deleted_timers for group in groups]),
+            "clocks": all_listed([group.new_clocks for group in groups]),
+            "unclocks": all_listed([group.deleted_clocks for group in groups]),
         }
         for i in range(len(self.spec.of_kind("list"))):
             columns[f"l{i}"] = [list_change(group, i) for group in groups]
         for i in range(len(self.spec.of_kind("map"))):
             columns[f"m{i}"] = [map_change(group, i) for group in groups]
         return to_stream([encode(columns[part.name], part.type) for part in self.changes], self.changes)
+
+
+def made(spec: ProcessSpec) -> Any:
+    """An object of the user's class, or the one that was given."""
+    given = spec.shipped.load()
+    return given() if isinstance(given, type) else given
+
+
+def sent(steps: Steps, well: bool) -> tuple[Callable[..., Any], Any, Any, Any] | None:
+    """The next call; None: that was the last."""
+    try:
+        return steps.send(well)
+    except StopIteration:
+        return None
+
+
+def kept_rows(column: pa.StructArray) -> Iterable[tuple[Any, ...]]:
+    """The rows of values, as plain tuples: what is filled, when to clean, timers, and each value with its expiry."""
+    filled, clean, *times = (decoder(part.type)(part) for part in column.flatten()[:4])
+    values = []
+    for part in column.flatten()[4:]:
+        items: list[Item | None] = list(zip(*(decoder(half.type)(half) for half in part.flatten()), strict=True))
+        if part.null_count:
+            items = [item if there else None for item, there in zip(items, part.is_valid().to_pylist(), strict=True)]
+        values.append(items)
+    listed_values: Iterable[list[Any]] = map(list, zip(*values, strict=True)) if values else ([] for _ in filled)
+    return zip(filled, clean, *times, listed_values, strict=True)
 
 
 def list_change(group: Group, i: int) -> tuple[Any, ...] | None:

@@ -64,6 +64,10 @@ class RowShape:
     def column(self, rows: Sequence[tuple[Any, ...] | None]) -> pa.Array:
         return encode(rows, self.arrow)
 
+    def structs(self, rows: Sequence[tuple[Any, ...]]) -> pa.Array:
+        """Rows that were checked, in one column."""
+        return pa.StructArray.from_arrays(self.columns(rows), fields=list(self.arrow))
+
     def columns(self, rows: Sequence[tuple[Any, ...]]) -> list[pa.Array]:
         """Rows that were checked, column by column."""
         parts: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * self.width

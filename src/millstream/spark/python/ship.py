@@ -53,6 +53,11 @@ def ship(what: object, step: str, at: Location | None) -> Shipped:
         ) from error
 
 
+def environment(context: SparkContext) -> dict[str, str]:
+    """In which the Python of Spark's own Python code runs ours. A process is used again by later tasks."""
+    return {**context.environment, "SPARK_REUSE_WORKER": "1"}
+
+
 def by_value(what: object) -> None:
     module = inspect.getmodule(what if inspect.isroutine(what) or isinstance(what, type) else type(what))
     if module is not None and module.__name__ != "__main__" and of_the_user(module):

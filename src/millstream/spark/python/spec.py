@@ -53,6 +53,10 @@ class ProcessSpec:
     variables: tuple[Variable, ...]
     on_error: str
     shipped: Shipped
+    in_flight: int = 0
+    """How many keys are awaited at once, if methods are async; 0: none is."""
+    batches: bool = False
+    """Whether the rows of many keys are handed over at once."""
 
     def of_kind(self, kind: str) -> list[Variable]:
         return [var for var in self.variables if var.kind == kind]

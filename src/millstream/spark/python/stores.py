@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, StructType
 
 from millstream.spark.python.canon import canon
+from millstream.spark.python.compiled import kept_check
 from millstream.spark.python.failures import WrongValue, short
 from millstream.spark.python.fits import fits
 from millstream.spark.python.group import Ask, Group, Item
+from millstream.spark.python.rows import row_class
 
 STATE = "MS-PROCESS-103"
 
@@ -53,17 +55,23 @@ class Var:
         self.type = type_
         self.check = fits(type_)
         self.form = canon(type_)
+        self.kept = kept_check(
+            type_, row_class(tuple(type_.names)) if isinstance(type_, StructType) else None, self.looked_at
+        )
+        """A value in the form in which it would come back; refused if it does not fit."""
         self.ttl_ms = ttl_ms
         self.clock = clock
         self.group: Group | None = None
 
-    def item(self, value: Any) -> Item:
+    def looked_at(self, value: Any) -> Any:
+        """The same for a value that is not right at first sight."""
         if value is None or not self.check(value):
             what = self.type.simpleString().upper()
             raise WrongValue(STATE, f"state {self.name} cannot hold {short(value)}: it is a {what}")
-        if self.form is not None:
-            value = self.form(value)
-        return value, None if self.ttl_ms is None else self.clock.expires(self.ttl_ms)
+        return value if self.form is None else self.form(value)
+
+    def item(self, value: Any) -> Item:
+        return self.kept(value), None if self.ttl_ms is None else self.clock.expires(self.ttl_ms)
 
     def next_clean(self, left: Iterable[Item]) -> int | None:
         ends = [item[1] for item in left if item[1] is not None]
@@ -81,14 +89,21 @@ class Var:
 
 
 class ValueStore(Var):
+    def value(self, default: Any = None) -> Any:
+        """As `ValueState.get`, in whose place it stands while a process runs: it is called for most rows."""
+        item = self.group.values[self.at]  # type: ignore[union-attr]
+        return item[0] if item is not None and (item[1] is None or self.clock.sees(item)) else default
+
+    def set(self, value: Any) -> None:
+        self.put(None, value)
+
     def get(self, key: Any) -> Any:
         item = self.group.values[self.at]  # type: ignore[union-attr]
         return item[0] if item is not None and (item[1] is None or self.clock.sees(item)) else None
 
     def put(self, key: Any, value: Any) -> None:
-        group = self.group
-        assert group is not None
-        group.values[self.at] = self.item(value)
+        group: Group = self.group  # type: ignore[assignment]
+        group.values[self.at] = (self.kept(value), None) if self.ttl_ms is None else self.item(value)
         group.written = True
 
     def remove(self, key: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.spark.python.calls import ENDLESS, Calls
+from millstream.spark.python.columns import ColumnRunner
 from millstream.spark.python.failures import WrongValue, short
 from millstream.spark.python.fits import fits
 from millstream.spark.python.rows import EPOCH, decoder, encode, row_class
@@ -99,12 +100,15 @@ class Whole:
         self.spec = spec
 
     def __call__(self, groups: pa.Array) -> pa.Array:
+        if self.spec.batches:
+            return ColumnRunner(self.spec).whole(groups)
         calls = Calls(self.spec)
         results = []
         for key, rows in decoder(groups.type)(groups):
             self.one(calls, key, rows)
             found, _ = calls.end()
-            results.append([(n, *(row if n == i else None for i in range(len(calls.shapes)))) for n, row in found])
+            numbers = range(len(calls.shapes))
+            results.append([(n, *(row if n == i else None for i in numbers)) for n, row in found.numbered()])
         return encode(results, pa.list_(arrow(self.spec.output)))
 
     def one(self, calls: Calls, key: Any, rows: list[Any]) -> None:

@@ -5,6 +5,9 @@ kernel ─▶ what to run                       once
        ◀─ a question about a large state    any number of times, each answered
        ◀─ D and the number skipped, rows, changes of state
        ─▶ nothing                           the end
+
+Of a function without state, in real time, a load is rows, and the answer the number skipped, how many rows are still to
+be given back, and rows. As long as there are such, the kernel asks for them, with loads of no rows.
 """
 
 from __future__ import annotations
@@ -16,15 +19,19 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from millstream.spark.python.caller import InFlow
+from millstream.spark.python.columns import ColumnRunner
 from millstream.spark.python.failures import UserError
 from millstream.spark.python.group import Ask
+from millstream.spark.python.lanes import Lanes
 from millstream.spark.python.rows import decoder, encode, from_stream, to_stream
 from millstream.spark.python.runner import Runner
 from millstream.spark.python.shapes import arrow
 from millstream.spark.python.spec import ProcessSpec
 
 FAILED = -1
-RUNNERS: dict[bytes, tuple[Runner, Line]] = {}
+AnyRunner = Runner | Lanes | ColumnRunner
+RUNNERS: dict[bytes, tuple[AnyRunner, Line]] = {}
 """What this process has run before: it may be asked again in the next epoch."""
 MOST = 16
 
@@ -63,9 +70,12 @@ def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
         except EOFError:
             # Not 0: by that the process would ask again, and again, where nobody is left to answer.
             raise SystemExit(1) from None
-        spec: ProcessSpec = pickle.loads(command)
+        spec: ProcessSpec | InFlow = pickle.loads(command)
         step = spec.step
-        work(prepared(command, spec, infile, outfile), line)
+        if isinstance(spec, InFlow):
+            call(spec, line)
+        else:
+            work(prepared(command, spec, infile, outfile), line)
     except UserError as error:
         line.fail(str(error))
         raise SystemExit(1) from error
@@ -75,23 +85,35 @@ def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
         raise SystemExit(1) from error
 
 
-def prepared(command: bytes, spec: ProcessSpec, infile: IO[bytes], outfile: IO[bytes]) -> Runner:
+def prepared(command: bytes, spec: ProcessSpec, infile: IO[bytes], outfile: IO[bytes]) -> AnyRunner:
     if command not in RUNNERS:
         while len(RUNNERS) >= MOST:
             del RUNNERS[next(iter(RUNNERS))]
         line = Line()
-        RUNNERS[command] = Runner(spec, asking(spec, line)), line
-    runner, line = RUNNERS[command]
+        RUNNERS[command] = runner(spec, asking(spec, line)), line
+    known, line = RUNNERS[command]
     line.infile, line.outfile = infile, outfile
-    return runner
+    return known
 
 
-def work(runner: Runner, line: Line) -> None:
+def runner(spec: ProcessSpec, ask: Ask) -> AnyRunner:
+    if spec.batches:
+        return ColumnRunner(spec)
+    return Lanes(spec, ask) if spec.in_flight else Runner(spec, ask)
+
+
+def work(process: AnyRunner, line: Line) -> None:
     while clock := line.read():
         watermark, now = struct.unpack("!qq", clock)
         groups, rows = from_stream(line.read()), from_stream(line.read())
-        skipped, found, changed = runner.run(watermark, now, groups, rows)
+        skipped, found, changed = process.run(watermark, now, groups, rows)
         line.write(b"D" + struct.pack("!q", skipped), found, changed)
+
+
+def call(code: InFlow, line: Line) -> None:
+    while rows := line.read():
+        skipped, found = code.run(from_stream(rows))
+        line.write(struct.pack("!qq", skipped, code.pending), to_stream(found.columns, found.schema))
 
 
 def asking(spec: ProcessSpec, line: Line) -> Ask:
