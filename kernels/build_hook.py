@@ -15,11 +15,10 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCES = Path(__file__).parent / "millstream"
-KAFKA = SOURCES / "kafka"
-"""Kernels that need Kafka's client, which pyspark does not bring: a jar of their own."""
 PACKAGE = Path(__file__).parents[1] / "src" / "millstream"
 FETCH = PACKAGE / "spark" / "fetch.py"
-PINS = PACKAGE / "connectors" / "kafka" / "jars.json"
+CLIENTS = {"kafka": "kafka-clients", "rabbitmq": "stream-client"}
+"""Rooms of kernels that need a client which pyspark does not bring: each is a jar of its own, and its connector's."""
 # A fixed time in the archive: the same sources give the same jar.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -38,14 +37,16 @@ def compile_kernels(jars: Path) -> None:
         raise SystemExit(
             "millstream: no Java compiler found. Install a JDK, version 17 or newer, and put `javac` on the PATH."
         )
-    everything = set(sources())
-    ours = {path for path in everything if KAFKA not in path.parents}
+    rooms = {name: set((SOURCES / name).rglob("*.java")) for name in CLIENTS}
+    ours = set(sources()).difference(*rooms.values())
     services = Path(__file__).parent / "META-INF"
-    with tempfile.TemporaryDirectory() as out, tempfile.TemporaryDirectory() as kafka_out:
+    with tempfile.TemporaryDirectory() as out:
         compile_java(javac, ours, [spark_jars()], Path(out))
         pack([(Path(out), Path(out)), (services, services.parent)], jars / "millstream-kernels.jar")
-        compile_java(javac, everything - ours, [out, kafka_clients(), spark_jars()], Path(kafka_out))
-        pack([(Path(kafka_out), Path(kafka_out))], jars / "millstream-kafka.jar")
+        for name, room in rooms.items():
+            with tempfile.TemporaryDirectory() as room_out:
+                compile_java(javac, room, [out, client(name), spark_jars()], Path(room_out))
+                pack([(Path(room_out), Path(room_out))], jars / f"millstream-{name}.jar")
 
 
 def sources() -> list[Path]:
@@ -54,7 +55,7 @@ def sources() -> list[Path]:
 
 def class_path() -> str:
     """What all of the kernels are compiled against."""
-    return os.pathsep.join([kafka_clients(), spark_jars()])
+    return os.pathsep.join([*map(client, CLIENTS), spark_jars()])
 
 
 def compile_java(javac: str, sources: set[Path], class_path: list[str], out: Path) -> None:
@@ -65,7 +66,7 @@ def compile_java(javac: str, sources: set[Path], class_path: list[str], out: Pat
         raise SystemExit(f"millstream: the Java kernels do not compile.\n{done.stderr}")
 
 
-def kafka_clients() -> str:
+def client(connector: str) -> str:
     """Fetched as a running job would fetch it; needed to compile, and not packed."""
     spec = importlib.util.spec_from_file_location("millstream_fetch", FETCH)
     assert spec is not None
@@ -74,10 +75,12 @@ def kafka_clients() -> str:
     sys.modules[spec.name] = fetch
     spec.loader.exec_module(fetch)
     try:
-        pins = fetch.listed(PINS)
-        return str(fetch.pinned([pin for pin in pins if pin.name == "kafka-clients"])[0])
+        pins = fetch.listed(PACKAGE / "connectors" / connector / "jars.json")
+        return str(fetch.pinned([pin for pin in pins if pin.name == CLIENTS[connector]])[0])
     except fetch.FetchFailed as error:
-        raise SystemExit(f"millstream: Kafka's client, which kernels need, cannot be fetched: {error}") from error
+        raise SystemExit(
+            f"millstream: the client of {connector}, which kernels need, cannot be fetched: {error}"
+        ) from error
 
 
 def spark_jars() -> str:

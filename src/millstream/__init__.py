@@ -3,6 +3,7 @@
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from millstream.api.bootstrap import bootstrap
 from millstream.api.job import Job
 from millstream.api.keyed import KeyedStream, Processed
 from millstream.api.process import Process
@@ -10,15 +11,19 @@ from millstream.api.relation import GroupedTable, Relation, Static, Stream, Tabl
 from millstream.api.state import ListState, MapState, ValueState
 from millstream.api.uncaught import install
 from millstream.errors import Location, MillstreamError
+from millstream.plan.checkpoints import Checkpoints, checkpoints
 from millstream.plan.cluster import Cluster, cluster
+from millstream.plan.keyed_batch import KeyedBatch
 from millstream.plan.modes import Mode, available_now, batch, micro_batch, processing_time, real_time
 from millstream.plan.restarts import exponential_delay, failure_rate, fixed_delay, no_restart
 from millstream.plan.windows import hopping, session, sliding, tumbling
 
 __all__ = [
+    "Checkpoints",
     "Cluster",
     "GroupedTable",
     "Job",
+    "KeyedBatch",
     "KeyedStream",
     "ListState",
     "Location",
@@ -34,6 +39,8 @@ __all__ = [
     "ValueState",
     "available_now",
     "batch",
+    "bootstrap",
+    "checkpoints",
     "cluster",
     "exponential_delay",
     "failure_rate",

@@ -59,5 +59,6 @@ def test_what_a_late_attempt_leaves_open_is_not_committed_later(
         driver.commit(1, driver.attempt(1, 2, "c"))
         assert topics.rows(topics.name("out")) == ["a", "b", "c"]
     finally:
-        driver.committer.finish()
+        driver.committer.release()
+        driver.committer.discard(2, 0)
         driver.committer.close()

@@ -166,6 +166,7 @@ def test_killed_at_random_moments(topics: Topics, folder: Path, job: Job, spark:
         finish(topics, folder, MODES["real-time"], sender.sent, spark)
 
 
+@pytest.mark.long
 def test_what_kafka_has_thrown_away_is_written_again(
     topics: Topics, folder: Path, job: Job, spark: SparkSession
 ) -> None:

@@ -133,7 +133,7 @@ def test_a_clock_that_goes_back(topics: Topics, tmp_path: Path, spark: SparkSess
     assert starts == {"12:00": 2, "12:09": 1, "12:10": 2}
 
 
-def test_empty_forgotten_deleted_and_made_anew(topics: Topics, copy: Copy, tmp_path: Path) -> None:
+def test_empty_forgotten_deleted_and_created_again(topics: Topics, copy: Copy, tmp_path: Path) -> None:
     copy.run()
     assert copy.rows() == []
     topics.send(copy.topic, {"n": 0})
@@ -159,13 +159,13 @@ def test_empty_forgotten_deleted_and_made_anew(topics: Topics, copy: Copy, tmp_p
     topics.send(copy.topic, *({"n": 10 + n} for n in range(8)))
     error = copy.fails()
     assert error.code == "MS-SOURCE-007"
-    assert "made anew" in error.message
+    assert "created again" in error.message
     copy.checkpoint = str(tmp_path / "other")
     copy.run()
     assert [row["n"] for row in copy.rows()] == [0, 3, *range(10, 18)]
 
 
-def test_made_anew_under_a_running_job(topics: Topics, copy: Copy, tmp_path: Path) -> None:
+def test_created_again_under_a_running_job(topics: Topics, copy: Copy, tmp_path: Path) -> None:
     """And already longer than the old one was: the job would go on in its midst, as if nothing had happened."""
     begun, go_on = tmp_path / "begun", tmp_path / "go_on"
 

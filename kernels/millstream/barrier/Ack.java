@@ -13,6 +13,7 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage;
  * @param read how far it has read; NULL: it reads no source
  * @param state what it has saved; NULL: it has no state
  * @param written what it has prepared for the sinks; NULL: it writes to none
+ * @param took how long that took; NULL: nothing was saved
  * @param times by accumulator, the greatest event time that it has seen
  * @param counts by accumulator, what it has counted so far
  */
@@ -23,6 +24,7 @@ record Ack(
     Read read,
     SavedState.Saved state,
     Written written,
+    Took took,
     HashMap<Long, Long> times,
     HashMap<Long, Figures> counts)
     implements Serializable {
@@ -39,4 +41,13 @@ record Ack(
    * @param rows how many since the barrier before
    */
   record Written(WriterCommitMessage prepared, long rows) implements Serializable {}
+
+  /**
+   * Time, in nanoseconds.
+   *
+   * @param align from the first writer's barrier to the last one's
+   * @param save while the task stood still
+   * @param sync beside it, until all was durable
+   */
+  record Took(long align, long save, long sync) implements Serializable {}
 }

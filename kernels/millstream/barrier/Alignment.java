@@ -41,6 +41,8 @@ final class Alignment<M> {
 
   /** The one that has come from some writers; NULL: there is none. */
   private Barrier.Sent barrier;
+  /** When it came from the first of them. */
+  private long since;
 
   Alignment(Reading<M> reading) {
     this.reading = reading;
@@ -71,6 +73,7 @@ final class Alignment<M> {
     if (barrier != null && !barrier.equals(found)) {
       throw new IllegalStateException("writer " + writer + " sends " + found + " where others send " + barrier);
     }
+    since = barrier == null ? System.nanoTime() : since;
     barrier = found;
     arrived.add(writer);
   }
@@ -78,6 +81,11 @@ final class Alignment<M> {
   /** The barrier that has come from all writers; NULL: there is none. */
   Barrier aligned() {
     return barrier != null && arrived.size() == barrier.writers() ? barrier.barrier() : null;
+  }
+
+  /** When the barrier that is there came from its first writer, in nanoseconds. */
+  long since() {
+    return since;
   }
 
   /** All that the barrier calls for is done. */

@@ -15,9 +15,15 @@ import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
 /** A source's stream as it is, whose readers let barriers pass. */
 final class BarrierStream
     implements MicroBatchStream, SupportsRealTimeMode, SupportsAdmissionControl, ReportsSourceMetrics {
+  /** A source's system is asked how far it is ahead, which takes time: not at every barrier. */
+  private static final long ASK_NANOS = 3_000_000_000L;
+
   private final MicroBatchStream inner;
   /** By which its tasks say which source they read. */
   private final String id;
+
+  private Map<String, String> metrics;
+  private long asked;
 
   BarrierStream(MicroBatchStream inner, String id) {
     this.inner = inner;
@@ -87,7 +93,12 @@ final class BarrierStream
 
   @Override
   public Map<String, String> metrics(Optional<Offset> read) {
-    return inner instanceof ReportsSourceMetrics reports ? reports.metrics(read) : Map.of();
+    long now = System.nanoTime();
+    if (metrics == null || now - asked > ASK_NANOS) {
+      metrics = inner instanceof ReportsSourceMetrics reports ? reports.metrics(read) : Map.of();
+      asked = now;
+    }
+    return metrics;
   }
 
   @Override

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import millstream.checkpoint.History;
 import millstream.faults.Faults;
 import millstream.metrics.Meters;
 import org.apache.spark.SparkEnv;
@@ -37,8 +38,14 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
   private final String job;
   private final String run = "millstream-barriers-" + UUID.randomUUID();
   private final long everyNanos;
+  private final long pauseNanos;
   private final long patienceNanos;
+  private final int tolerate;
+  private final transient History history;
   private final transient Endpoint endpoint;
+  /** NULL: no source has a time. */
+  private transient volatile IdleSources idle;
+
   private transient volatile MicroBatchExecution query;
   private transient Thread thread;
   private volatile boolean closed;
@@ -49,23 +56,38 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
   /** How far event time has come with the barriers of this run. */
   private long applied;
 
-  private Coordinator(SparkSession session, String job, long everyMillis, long patienceMillis) {
+  private Coordinator(SparkSession session, String job, Pace pace, History history) {
     this.session = session;
     this.job = job;
-    this.everyNanos = TimeUnit.MILLISECONDS.toNanos(everyMillis);
-    this.patienceNanos = TimeUnit.MILLISECONDS.toNanos(patienceMillis);
+    this.everyNanos = TimeUnit.MILLISECONDS.toNanos(pace.everyMillis());
+    this.pauseNanos = TimeUnit.MILLISECONDS.toNanos(pace.pauseMillis());
+    this.patienceNanos = TimeUnit.MILLISECONDS.toNanos(pace.patienceMillis());
+    this.tolerate = pace.tolerate();
+    this.history = history;
     endpoint = new Endpoint(SparkEnv.get().rpcEnv(), run, session.sharedState().jarClassLoader());
   }
 
   /**
-   * For a query that is about to be started: a barrier every so often, and all tasks must have reported within
-   * {@code patience}.
+   * When barriers are sent, in milliseconds.
+   *
+   * @param everyMillis from one to the next
+   * @param pauseMillis at least, from the end of one to the next
+   * @param patienceMillis within which all tasks must have reported
+   * @param tolerate how often in a row it is waited that long once more
    */
-  public static Coordinator of(SparkSession session, String job, long everyMillis, long patienceMillis) {
-    Coordinator made = new Coordinator(session, job, everyMillis, patienceMillis);
+  public record Pace(long everyMillis, long pauseMillis, long patienceMillis, int tolerate) {}
+
+  /** For a query that is about to be started. */
+  public static Coordinator of(SparkSession session, String job, Pace pace, History history) {
+    Coordinator made = new Coordinator(session, job, pace, history);
     session.conf().set(TaskBarriers.RUN, made.run);
     session.streams().addListener(made);
     return made;
+  }
+
+  /** What lets event time go on without sources that are idle. To be called before the query is started. */
+  public void goBy(IdleSources sources) {
+    idle = sources;
   }
 
   /** Whether these are the settings of a run with barriers. */
@@ -80,6 +102,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
       return;
     }
     session.sparkContext().setLocalProperty(TaskBarriers.RUN, run);
+    session.sparkContext().setLocalProperty(TaskBarriers.RESTS, idle != null && idle.rests() ? "true" : null);
     StreamingQueryWrapper started = (StreamingQueryWrapper) session.streams().get(event.id());
     query = (MicroBatchExecution) started.streamingQuery();
     thread = new Thread(this::run, "millstream coordinator");
@@ -110,6 +133,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
         } else {
           next = System.nanoTime() + everyNanos;
           checkpoint(epochs);
+          next = Math.max(next, System.nanoTime() + pauseNanos);
           look(epochs);
         }
       }
@@ -146,7 +170,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
 
   /** If event time has moved: what ends by then need not wait for the next checkpoint. */
   private void light(SparkEpochs epochs) throws InterruptedException {
-    long watermark = epochs.watermark(endpoint.times());
+    long watermark = epochs.watermark(endpoint, idle);
     if (watermark > applied) {
       applied = watermark;
       // The clock stands still within an epoch.
@@ -159,7 +183,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
   }
 
   private void checkpoint(SparkEpochs epochs) throws InterruptedException {
-    applied = Math.max(applied, epochs.watermark(endpoint.times()));
+    applied = Math.max(applied, epochs.watermark(endpoint, idle));
     Barrier barrier = new Barrier(number++, epochs.number(), false, applied, epochs.clock(), epochs.published());
     epochs.begin(barrier);
     Faults.at("barrier.trigger", barrier.epoch());
@@ -174,23 +198,52 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     Meters meters = Meters.of(session);
     acks.forEach(ack -> meters.saved(ack.task(), ack.counts()));
     epochs.commit(acks);
+    // Who waits for committed rows does not wait for what is told of the epoch.
+    epochs.published();
+    history.tasks(
+        barrier.epoch(),
+        acks.stream()
+            .filter(ack -> ack.state() != null)
+            .map(ack -> task(epochs, ack))
+            .toList());
     epochs.end(acks, millis);
+  }
+
+  private static History.Task task(SparkEpochs epochs, Ack ack) {
+    Ack.Took took = ack.took();
+    return new History.Task(
+        epochs.stage(ack), ack.partition(), millis(took.align()), millis(took.save()), millis(took.sync()));
+  }
+
+  private static long millis(long nanos) {
+    return TimeUnit.NANOSECONDS.toMillis(nanos);
   }
 
   /** Of all tasks; NULL: the run is over. */
   private List<Ack> reports(Barrier barrier, int tasks, long begun) throws InterruptedException {
     List<Ack> found = new ArrayList<>();
+    int late = 0;
     while (found.size() < tasks) {
       Ack ack = endpoint.acks().poll(LOOK_MILLIS, TimeUnit.MILLISECONDS);
       if (ack != null && ack.number() == barrier.number()) {
         found.add(ack);
       } else if (over()) {
         return null;
-      } else if (System.nanoTime() - begun > patienceNanos) {
-        throw BarrierException.late(barrier, found.size(), tasks, TimeUnit.NANOSECONDS.toMillis(patienceNanos));
+      } else if (System.nanoTime() - begun > (late + 1) * patienceNanos) {
+        long waited = millis((late + 1) * patienceNanos);
+        late(BarrierException.late(barrier, found.size(), tasks, waited, endpoint.working()), barrier, late++);
       }
     }
     return found;
+  }
+
+  /** No number may be skipped: a barrier that is late is waited for again, so often. */
+  private void late(BarrierException error, Barrier barrier, int before) {
+    if (before >= tolerate) {
+      throw error;
+    }
+    history.failed(barrier.epoch(), error.getMessage());
+    LOG.warn("{} It is waited for.", error.getMessage());
   }
 
   /** Ends the query, which then says why. */

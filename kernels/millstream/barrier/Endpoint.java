@@ -1,7 +1,9 @@
 package millstream.barrier;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -19,6 +21,9 @@ import scala.runtime.BoxedUnit;
 /** On the driver: where executors wait for barriers, and tasks report. */
 final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   private static final byte[] HEARD = {};
+  private static final long FRESH_NANOS = 1_000_000_000;
+  /** It is told every second, as long as it is so. */
+  private static final long RECENT_NANOS = 3_000_000_000L;
 
   private final RpcEnv env;
   private final ClassLoader classes;
@@ -29,7 +34,18 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   /** By accumulator, the greatest event time that any task has told of. */
   private final Map<Long, Long> times = new ConcurrentHashMap<>();
 
+  /** By source and its partition. */
+  private final Map<String, Map<Integer, Quiet>> quiet = new ConcurrentHashMap<>();
+
+  /** By step, when it was last told that its code does not come back, and what was told. */
+  private final Map<String, Told> working = new ConcurrentHashMap<>();
+
+  private record Told(long at, long seconds) {}
+
   private Barrier last;
+
+  /** For how long there was no row, and when that was heard. */
+  private record Quiet(long millis, long heard) {}
 
   Endpoint(RpcEnv env, String name, ClassLoader classes) {
     this.env = env;
@@ -49,6 +65,19 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
 
   Map<Long, Long> times() {
     return times;
+  }
+
+  /**
+   * For how many milliseconds no partition of a source has had a row; NULL: not all tasks have told of late, so rows
+   * may wait for one that is held up.
+   */
+  Long quiet(String source, int partitions) {
+    long now = System.nanoTime();
+    long[] fresh = quiet.getOrDefault(source, Map.of()).values().stream()
+        .filter(told -> now - told.heard < FRESH_NANOS)
+        .mapToLong(Quiet::millis)
+        .toArray();
+    return fresh.length < partitions ? null : Arrays.stream(fresh).min().orElseThrow();
   }
 
   BlockingQueue<Ack> acks() {
@@ -86,8 +115,34 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
 
   @Override
   public PartialFunction<Object, BoxedUnit> receive() {
-    return new Messages(
-        message -> ((Wire.Seen) message).times().forEach((id, time) -> times.merge(id, time, Math::max)));
+    return new Messages(this::told);
+  }
+
+  private void told(Object message) {
+    if (message instanceof Wire.Working work) {
+      working.put(work.step(), new Told(System.nanoTime(), work.seconds()));
+    } else {
+      seen((Wire.Seen) message);
+    }
+  }
+
+  private void seen(Wire.Seen seen) {
+    seen.times().forEach((id, time) -> times.merge(id, time, Math::max));
+    quiet
+        .computeIfAbsent(seen.source(), source -> new ConcurrentHashMap<>())
+        .put(seen.partition(), new Quiet(seen.quiet(), System.nanoTime()));
+  }
+
+  /** The steps whose code does not come back, and for how many seconds it has not. */
+  Map<String, Long> working() {
+    long now = System.nanoTime();
+    Map<String, Long> found = new TreeMap<>();
+    working.forEach((step, told) -> {
+      if (now - told.at < RECENT_NANOS) {
+        found.put(step, told.seconds);
+      }
+    });
+    return found;
   }
 
   private final class Messages extends AbstractPartialFunction<Object, BoxedUnit> {

@@ -32,7 +32,8 @@ final class SavedState {
   /** {@code later}: files that are still to be closed, without which the state is not durable. */
   Saved save(List<Closeable> later) {
     RocksDB database = store.dbInstance();
-    Tuple2<Object, StateStoreCheckpointInfo> saved = Later.collected(later, () -> database.commit(false));
+    Tuple2<Object, StateStoreCheckpointInfo> saved =
+        Later.collected(store.id().storeCheckpointLocation(), later, () -> database.commit(false));
     Option<RocksDBMetrics> found = database.metricsOpt();
     // Of the version that is there already: only the next changelog is opened.
     database.load((Long) saved._1(), saved._2().stateStoreCkptId(), false, false);

@@ -12,8 +12,11 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /** Reads a partition of a source, and lets barriers pass between two records. */
 final class ScanReader implements SupportsRealTimeRead<InternalRow> {
-  /** How long it waits for a record before it looks for a barrier. */
+  /** How long it waits for a record before it looks for a barrier: where rows come, and where none has for a while. */
   private static final long SLICE_MILLIS = 5;
+
+  private static final long QUIET_SLICE_MILLIS = 20;
+  private static final long QUIET_NANOS = 1_000_000_000;
 
   private static final RecordStatus NONE = RecordStatus.newStatusWithoutArrivalTime(false);
 
@@ -42,6 +45,7 @@ final class ScanReader implements SupportsRealTimeRead<InternalRow> {
   private final String id;
   private final TaskBarriers barriers = TaskBarriers.here();
   private long rows;
+  private long lastRow = System.nanoTime();
 
   private ScanReader(SupportsRealTimeRead<InternalRow> source, String id) {
     this.source = source;
@@ -63,10 +67,12 @@ final class ScanReader implements SupportsRealTimeRead<InternalRow> {
         barriers.pass(due, new Ack.Read(id, source.getOffset(), rows));
         rows = due.light() ? rows : 0;
       }
-      barriers.tell();
-      RecordStatus status = source.nextWithTimeout(System.currentTimeMillis(), SLICE_MILLIS);
+      barriers.tell(id, lastRow);
+      long slice = System.nanoTime() - lastRow < QUIET_NANOS ? SLICE_MILLIS : QUIET_SLICE_MILLIS;
+      RecordStatus status = source.nextWithTimeout(System.currentTimeMillis(), slice);
       if (status.hasRecord()) {
         rows++;
+        lastRow = System.nanoTime();
         return status;
       }
     }

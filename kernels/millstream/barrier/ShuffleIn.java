@@ -78,12 +78,19 @@ final class ShuffleIn<K, C> extends StreamingShuffleReader<K, C> {
         pass();
       }
       for (; ; ) {
-        StreamingShuffleMessage message = alignment.next(() -> super.poll(timeout, unit));
+        long left = Math.min(unit.toNanos(timeout), barriers.patience());
+        if (left <= 0) {
+          return message(barriers.flush());
+        }
+        StreamingShuffleMessage message = alignment.next(() -> super.poll(left, TimeUnit.NANOSECONDS));
         Barrier barrier = alignment.aligned();
-        if (message != null || barrier == null) {
+        if (message != null || barrier == null && barriers.patience() > 0) {
           return message;
         }
-        byte[] row = barriers.aligned(barrier);
+        if (barrier == null) {
+          continue;
+        }
+        byte[] row = barriers.aligned(barrier, System.nanoTime() - alignment.since());
         if (row != null) {
           rung = true;
           return message(row);

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.SparkDataStream;
 import org.apache.spark.sql.connector.write.BatchWrite;
@@ -144,23 +145,46 @@ final class SparkEpochs {
    * How far event time has come, with what tasks have told of since the last barrier. What is logged when an epoch is
    * committed goes by their reports: rows behind the barrier may have told of it that will be read again.
    */
-  long watermark(Map<Long, Long> seen) {
+  long watermark(Endpoint told, IdleSources idle) {
     WatermarkTracker tracker = query.watermarkTracker();
+    Map<UUID, Long> said = new HashMap<>();
+    Map<UUID, Long> quiet = new HashMap<>();
+    long current;
     synchronized (tracker) {
-      long current = tracker.currentWatermark();
+      current = tracker.currentWatermark();
       var known = CollectionConverters.asJava(tracker.watermarkMap());
       if (known.size() != times.size()) {
         return current;
       }
-      long least = Long.MAX_VALUE;
       for (EventTimeWatermarkExec node : times) {
-        Option<Object> said = known.get(node.nodeId());
-        Long now = seen.get(node.eventTimeStats().id());
-        long logged = said == null || said.isEmpty() ? 0 : (Long) said.get();
-        least = Math.min(least, Math.max(logged, now == null ? 0 : now - node.delayMs()));
+        Option<Object> logged = known.get(node.nodeId());
+        Long now = told.times().get(node.eventTimeStats().id());
+        long least = logged == null || logged.isEmpty() ? 0 : (Long) logged.get();
+        said.put(node.nodeId(), Math.max(least, now == null ? 0 : now - node.delayMs()));
+        Long silent = quiet(node, told);
+        if (silent != null) {
+          quiet.put(node.nodeId(), silent);
+        }
       }
-      return times.isEmpty() ? current : Math.max(current, least);
     }
+    if (idle != null && idle.rests()) {
+      return Math.max(current, idle.now(quiet, said));
+    }
+    return said.values().stream()
+        .min(Long::compare)
+        .map(least -> Math.max(current, least))
+        .orElse(current);
+  }
+
+  /** For how long there was no row of the source whose time it is; NULL: that is not known. */
+  private static Long quiet(EventTimeWatermarkExec node, Endpoint told) {
+    for (SparkPlan leaf : CollectionConverters.asJava(node.collectLeaves())) {
+      if (leaf instanceof RealTimeStreamScanExec scan) {
+        return told.quiet(
+            ((BarrierStream) scan.stream()).id(), scan.inputPartitions().size());
+      }
+    }
+    return null;
   }
 
   /** The time on the clock for rows of the epoch that runs: that of the barrier before it. */
@@ -235,6 +259,11 @@ final class SparkEpochs {
           .add(new StatefulOpStateStoreCheckpointInfo(
               info.partitionId(), info.batchVersion(), ids(info.stateStoreCkptId()), ids(info.baseStateStoreCkptId())));
     }
+  }
+
+  /** The stage of the job that a task's state is of, counted from the sources: Spark counts the other way round. */
+  int stage(Ack ack) {
+    return states.size() - 1 - (int) ack.state().operator();
   }
 
   private static Option<String[]> ids(Option<String> id) {

@@ -2,9 +2,13 @@ package millstream.barrier;
 
 import java.io.Closeable;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import millstream.faults.Faults;
@@ -28,7 +32,12 @@ public final class TaskBarriers {
   /** The property of a task that names its run; if there is none, it runs without barriers. */
   public static final String RUN = "millstream.barriers";
 
+  /** The property of a task that is to tell for how long nothing has come. */
+  static final String RESTS = "millstream.barriers.rests";
+
   private static final long TELL_NANOS = 50_000_000;
+  /** As long as nothing comes, that is told, too: where sources may be idle. */
+  private static final long REST_NANOS = 150_000_000;
 
   private static final ConcurrentHashMap<Long, TaskBarriers> TASKS = new ConcurrentHashMap<>();
 
@@ -44,17 +53,30 @@ public final class TaskBarriers {
   private SealsEpochs sink;
   private SavedState state;
   private byte[] row;
+  private Gathers stage;
+  /** In the order in which rows come through them. */
+  private final List<Drains> steps = new CopyOnWriteArrayList<>();
+
+  private final Queue<Busy> busy = new ConcurrentLinkedQueue<>();
   /** The one whose row the stage is about to be handed. */
   private Barrier ringing;
+  /** Whether a row is handed over that only says that gathered rows are to go on. */
+  private boolean flushing;
 
   private Barrier passed;
-  private long told = System.nanoTime();
+  /** How long the last barrier took from its first writer to its last. */
+  private long alignNanos;
+
+  private final boolean rests;
+  private long looked = System.nanoTime();
+  private long told = looked;
   private HashMap<Long, Long> seen = new HashMap<>();
   private volatile Throwable failure;
 
   private TaskBarriers(TaskContext context, String run) {
     this.context = context;
     triggers = Triggers.join(run);
+    rests = context.getLocalProperty(RESTS) != null;
     TaskCompletionListener end = ended -> end();
     context.addTaskCompletionListener(end);
   }
@@ -101,6 +123,60 @@ public final class TaskBarriers {
     row = handed;
   }
 
+  /** The stage gathers rows: it wants the same row when they have waited for long enough. */
+  public void gathers(byte[] handed, Gathers gathering) {
+    row = handed;
+    stage = gathering;
+  }
+
+  /** The task has a step that keeps rows for a while. */
+  public void drains(Drains step) {
+    steps.add(step);
+  }
+
+  /**
+   * A user's code that runs now.
+   *
+   * @param since by the machine's clock of no date
+   */
+  public record Busy(String step, long since) {}
+
+  /** Python code of this step runs, until it is done: if a barrier does not come through, it is told. */
+  public Busy busy(String step) {
+    Busy now = new Busy(step, System.nanoTime());
+    busy.add(now);
+    return now;
+  }
+
+  public void done(Busy work) {
+    busy.remove(work);
+  }
+
+  /** The code that runs now in the tasks of a run, here. */
+  static List<Busy> busyIn(Triggers run) {
+    List<Busy> found = new ArrayList<>();
+    TASKS.values().stream().filter(task -> task.triggers == run).forEach(task -> found.addAll(task.busy));
+    return found;
+  }
+
+  /** How long gathered rows may still wait, in nanoseconds. */
+  long patience() {
+    return stage == null ? Long.MAX_VALUE : stage.patience();
+  }
+
+  /** The row that the stage is to be handed, by which it lets gathered rows go on. */
+  byte[] flush() {
+    flushing = true;
+    return row;
+  }
+
+  /** Whether the row that is handed over now only lets gathered rows go on. */
+  public boolean flushes() {
+    boolean now = flushing;
+    flushing = false;
+    return now;
+  }
+
   /** The barrier whose row is handed over now; NULL: it is an ordinary row. */
   public Barrier rings() {
     Barrier now = ringing;
@@ -121,16 +197,17 @@ public final class TaskBarriers {
   }
 
   /** Between two records of a source: now and then the driver is told how far event time is. */
-  void tell() {
+  void tell(String source, long lastRow) {
     long now = System.nanoTime();
-    if (now - told < TELL_NANOS) {
+    if (now - looked < TELL_NANOS) {
       return;
     }
-    told = now;
+    looked = now;
     HashMap<Long, Long> times = TaskCounters.of(context).times();
-    if (!times.equals(seen)) {
+    if (!times.equals(seen) || rests && now - told > REST_NANOS) {
+      told = now;
       seen = times;
-      triggers.tell(new Wire.Seen(times));
+      triggers.tell(new Wire.Seen(times, source, context.partitionId(), (now - lastRow) / 1_000_000));
     }
   }
 
@@ -141,7 +218,8 @@ public final class TaskBarriers {
   }
 
   /** It has come from all that send rows; the row that the stage is to be handed first, or NULL. */
-  byte[] aligned(Barrier barrier) {
+  byte[] aligned(Barrier barrier, long nanos) {
+    alignNanos = nanos;
     Faults.at("barrier.aligned", barrier.epoch());
     ringing = row == null ? null : barrier;
     return row;
@@ -153,6 +231,7 @@ public final class TaskBarriers {
 
   /** {@code read}: where a source is. */
   void pass(Barrier barrier, Ack.Read read) {
+    steps.forEach(Drains::drain);
     if (out != null) {
       out.send(barrier);
     }
@@ -162,15 +241,18 @@ public final class TaskBarriers {
     } else if (read != null) {
       // The next one may come when it has passed all sources.
       TaskCounters counters = TaskCounters.of(context);
-      BESIDE.execute(() -> report(barrier, read, null, null, counters));
+      BESIDE.execute(() -> report(barrier, read, null, null, null, counters));
     }
   }
 
   private void save(Barrier barrier, Ack.Read read) {
     TaskCounters counters = TaskCounters.of(context);
-    List<Closeable> files = new ArrayList<>();
+    List<Closeable> files = Collections.synchronizedList(new ArrayList<>());
+    long begun = System.nanoTime();
+    long align = alignNanos;
     SavedState.Saved saved = state == null ? null : state.save(files);
     SealsEpochs.Sealed sealed = sink == null ? null : sink.seal(barrier);
+    long stood = System.nanoTime();
     BESIDE.execute(() -> {
       try {
         for (Closeable file : files) {
@@ -178,7 +260,8 @@ public final class TaskBarriers {
         }
         Ack.Written written = sealed == null ? null : new Ack.Written(sealed.prepare(), sealed.rows());
         Faults.at("barrier.saved", barrier.epoch());
-        report(barrier, read, saved, written, counters);
+        Ack.Took took = new Ack.Took(align, stood - begun, System.nanoTime() - stood);
+        report(barrier, read, saved, written, took, counters);
       } catch (Throwable error) {
         failure = error;
       }
@@ -186,7 +269,12 @@ public final class TaskBarriers {
   }
 
   private void report(
-      Barrier barrier, Ack.Read read, SavedState.Saved saved, Ack.Written written, TaskCounters counters) {
+      Barrier barrier,
+      Ack.Read read,
+      SavedState.Saved saved,
+      Ack.Written written,
+      Ack.Took took,
+      TaskCounters counters) {
     try {
       triggers.report(new Ack(
           barrier.number(),
@@ -195,6 +283,7 @@ public final class TaskBarriers {
           read,
           saved,
           written,
+          took,
           counters.times(),
           counters.counts()));
     } catch (RuntimeException error) {

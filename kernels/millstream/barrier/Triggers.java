@@ -2,6 +2,9 @@ package millstream.barrier;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rpc.RpcEndpointRef;
@@ -20,10 +23,16 @@ final class Triggers {
   private static final Map<String, Triggers> RUNNING = new ConcurrentHashMap<>();
   private static final ClassTag<byte[]> BYTES = ClassTag$.MODULE$.apply(byte[].class);
   private static final RpcTimeout PATIENCE = new RpcTimeout(new FiniteDuration(30, TimeUnit.SECONDS), "barriers");
+  private static final ScheduledExecutorService WATCH = Executors.newSingleThreadScheduledExecutor(work -> {
+    Thread thread = new Thread(work, "millstream watch");
+    thread.setDaemon(true);
+    return thread;
+  });
 
   private final String run;
   private final RpcEndpointRef driver;
   private final Thread thread;
+  private final ScheduledFuture<?> watch;
   private int tasks;
 
   /** The last that has begun; NULL: none has. */
@@ -36,6 +45,7 @@ final class Triggers {
     thread = new Thread(this::listen, "millstream barriers");
     thread.setDaemon(true);
     thread.start();
+    watch = WATCH.scheduleWithFixedDelay(this::watch, 1, 1, TimeUnit.SECONDS);
   }
 
   /** A task of the run begins. */
@@ -54,8 +64,20 @@ final class Triggers {
         return there;
       }
       thread.interrupt();
+      watch.cancel(false);
       return null;
     });
+  }
+
+  /** Which step holds a barrier up, nobody else can say: it does not come back. */
+  private void watch() {
+    long now = System.nanoTime();
+    for (TaskBarriers.Busy work : TaskBarriers.busyIn(this)) {
+      long seconds = TimeUnit.NANOSECONDS.toSeconds(now - work.since());
+      if (seconds > 0) {
+        driver.send(Wire.bytes(new Wire.Working(work.step(), seconds)));
+      }
+    }
   }
 
   Barrier last() {

@@ -21,8 +21,15 @@ final class Wire {
   /** An executor waits for a barrier later than the last that it knows. */
   record Await(String executor, long last) implements Serializable {}
 
-  /** A task tells how far event time is in what it has read, by accumulator. */
-  record Seen(HashMap<Long, Long> times) implements Serializable {}
+  /**
+   * A task tells how far event time is in what it has read, by accumulator.
+   *
+   * @param quiet for how many milliseconds its partition of the source has had no row
+   */
+  record Seen(HashMap<Long, Long> times, String source, int partition, long quiet) implements Serializable {}
+
+  /** Users' code that has been running for this long, in seconds, in one of an executor's tasks. */
+  record Working(String step, long seconds) implements Serializable {}
 
   static byte[] bytes(Serializable message) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();

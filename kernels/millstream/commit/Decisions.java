@@ -46,48 +46,47 @@ public final class Decisions {
   /** What sinks have prepared for epochs that are not decided yet. */
   private final Map<Long, ObjectNode> prepared = new HashMap<>();
 
-  private Decisions(Disk disk, String folder) {
+  private Decisions(Disk disk, String folder, String process) {
     this.disk = disk;
     this.folder = folder;
-    this.run = UUID.randomUUID().toString();
+    this.run = process + "." + UUID.randomUUID();
   }
 
   /** From here on, whoever ran the job before cannot commit any more. */
   public static Decisions takeOver(String folder) throws IOException {
-    return takeOver(folder, null);
+    return takeOver(folder, UUID.randomUUID().toString(), false);
   }
 
-  /** The same for a job that starts again by itself: not if somebody else has taken over from its last run. */
-  public static Decisions takeOver(String folder, String after) throws IOException {
-    return takeOver(Disk.of(folder), Disk.plain(folder), after);
+  /**
+   * The same for a process that may start a job several times. If it starts it again by itself, then not if somebody
+   * else has taken over. Starts of its own that failed as soon as they had taken over are not somebody else.
+   */
+  public static Decisions takeOver(String folder, String process, boolean again) throws IOException {
+    return takeOver(Disk.of(folder), Disk.plain(folder), process, again);
   }
 
-  static Decisions takeOver(Disk disk, String folder, String after) throws IOException {
-    Decisions decisions = new Decisions(disk, folder);
+  static Decisions takeOver(Disk disk, String folder, String process, boolean again) throws IOException {
+    Decisions decisions = new Decisions(disk, folder, process);
     decisions.disk.makeFolder(decisions.folder);
-    while (!decisions.takeNext(after)) {
+    while (!decisions.takeNext(again ? process + "." : "")) {
       // Somebody decided something meanwhile.
     }
     return decisions;
   }
 
-  private boolean takeNext(String after) throws IOException {
+  private boolean takeNext(String own) throws IOException {
     TreeSet<Long> numbers = numbers();
     long next = numbers.isEmpty() ? 0 : numbers.last() + 1;
     Decision last = numbers.isEmpty() ? null : read(numbers.last());
     if (last == null && !numbers.isEmpty()) {
       return false;
     }
-    if (after != null
-        && last != null
-        && !last.run().equals(after)
-        && !last.run().equals(run)) {
+    if (last != null && !last.run().startsWith(own)) {
       throw takenOver();
     }
     long from = last == null ? next : last.from();
     // A number below one that exists may be free because it was used, and its file deleted. Then it is worth nothing.
-    if (!disk.createNew(path(next), Decision.takeover(next, run, from).json())
-        || !numbers().last().equals(next)) {
+    if (!create(next, Decision.takeover(next, run, from)) || !numbers().last().equals(next)) {
       return false;
     }
     at = next;
@@ -99,6 +98,28 @@ public final class Decisions {
       }
     }
     return true;
+  }
+
+  private boolean create(long number, Decision decision) throws IOException {
+    try {
+      return disk.createNew(path(number), decision.json());
+    } catch (IOException error) {
+      throw notWritten(number, error);
+    }
+  }
+
+  private void replace(Decision decision) throws IOException {
+    try {
+      disk.writeAtomically(path(decision.number()), decision.json());
+    } catch (IOException error) {
+      throw notWritten(decision.number(), error);
+    }
+  }
+
+  /** Runs know by these words that a checkpoint failed. */
+  private IOException notWritten(long number, IOException error) {
+    return new IOException(
+        "the checkpoint's file " + path(number) + " could not be written: " + error.getMessage(), error);
   }
 
   private TreeSet<Long> numbers() throws IOException {
@@ -172,7 +193,7 @@ public final class Decisions {
     ObjectNode listed = sinks == null ? JsonNodeFactory.instance.objectNode() : sinks;
     Decision decision = new Decision(next, run, from, epoch, commit, watermarks, listed);
     Faults.at("decision.before", epoch);
-    if (!disk.createNew(path(next), decision.json())) {
+    if (!create(next, decision)) {
       throw takenOver();
     }
     at = next;
@@ -203,7 +224,7 @@ public final class Decisions {
   public synchronized void published(Decision decision) throws IOException {
     Decision done = decision.published();
     if (!decision.sinks().isEmpty()) {
-      disk.writeAtomically(path(decision.number()), done.json());
+      replace(done);
     }
     ArrayDeque<Decision> now = new ArrayDeque<>();
     kept.forEach(one -> now.add(one == decision ? done : one));

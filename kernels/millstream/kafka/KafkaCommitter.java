@@ -78,15 +78,9 @@ final class KafkaCommitter implements Committer {
     transactions().abortOpen();
   }
 
-  @Override
-  public void discard(long epoch, long tenure) throws IOException {
-    transactions().abortOpen();
-  }
-
   /** What tasks had open when they were stopped would hold up readers of committed rows. */
   @Override
-  public void finish() throws IOException {
-    release();
+  public void discard(long from, long tenure) throws IOException {
     transactions().abortOpen();
   }
 

@@ -15,6 +15,7 @@ import millstream.sink.TaskWriter;
  */
 public final class KafkaSink implements SinkKind {
   private static final String CLIENT = "kafka.";
+  private static final int TURNS = 3;
 
   @Override
   public TaskWriter writer(SinkSpec spec, TaskId task) throws IOException {
@@ -32,9 +33,9 @@ public final class KafkaSink implements SinkKind {
     return true;
   }
 
-  /** Where two epochs of a task overlap, they take turns with two ids. */
+  /** Where two epochs of a task overlap, three ids take turns: one is written, one committed, one made ready. */
   static String transactionalId(SinkSpec spec, TaskId task) {
-    String turn = task.flowing() ? "-" + task.epoch() % 2 : "";
+    String turn = task.flowing() ? "-" + task.epoch() % TURNS : "";
     return prefix(spec) + task.task() + turn;
   }
 

@@ -4,6 +4,10 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import millstream.sink.SinkKind;
 import millstream.sink.SinkSpec;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -11,11 +15,20 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * The producers of this executor, kept from epoch to epoch: to connect anew takes longer than to write a small epoch.
+ * The producers of this executor, kept from epoch to epoch: to connect again takes longer than to write a small epoch.
  */
 final class Producers {
   private static final Map<String, TransactionalProducer> IDLE = new ConcurrentHashMap<>();
   private static final Duration KEEP = Duration.ofMinutes(10);
+
+  /** Those that are made ready for their next turn, by id. */
+  private static final Map<String, Future<?>> READYING = new ConcurrentHashMap<>();
+
+  private static final ExecutorService BESIDE = Executors.newCachedThreadPool(work -> {
+    Thread thread = new Thread(work, "millstream kafka");
+    thread.setDaemon(true);
+    return thread;
+  });
 
   private Producers() {}
 
@@ -23,6 +36,7 @@ final class Producers {
   static TransactionalProducer take(SinkSpec spec, SinkKind.TaskId task) {
     closeForgotten();
     String id = KafkaSink.transactionalId(spec, task);
+    await(READYING.remove(id));
     TransactionalProducer kept = IDLE.remove(id);
     if (kept != null) {
       try {
@@ -35,6 +49,43 @@ final class Producers {
       kept.close();
     }
     return connect(spec, id, task.each());
+  }
+
+  /**
+   * Where epochs overlap: lets the producer that has the next turn learn, beside the task, that its last transaction is
+   * committed. Otherwise the next epoch's first row would wait for the brokers' answer, and all rows behind it.
+   */
+  static void readyNext(SinkSpec spec, SinkKind.TaskId task) {
+    if (task.flowing()) {
+      String id = KafkaSink.transactionalId(spec, task.next());
+      READYING.put(id, BESIDE.submit(() -> ready(id, task.published())));
+    }
+  }
+
+  /** It is not connected anew here: of a run that is over, that would fence the one that took its place. */
+  private static void ready(String id, long published) {
+    TransactionalProducer kept = IDLE.remove(id);
+    if (kept == null) {
+      return;
+    }
+    try {
+      kept.settle(published);
+      giveBack(kept);
+    } catch (KafkaException e) {
+      kept.close();
+    }
+  }
+
+  private static void await(Future<?> ready) {
+    try {
+      if (ready != null) {
+        ready.get();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    }
   }
 
   static TransactionalProducer connect(SinkSpec spec, String id, boolean each) {
@@ -74,6 +125,11 @@ final class Producers {
 
   /** Of a run that is over. */
   static void close(String prefix) {
+    for (String id : READYING.keySet()) {
+      if (id.startsWith(prefix)) {
+        await(READYING.remove(id));
+      }
+    }
     for (String id : IDLE.keySet()) {
       if (id.startsWith(prefix)) {
         TransactionalProducer producer = IDLE.remove(id);

@@ -13,8 +13,8 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.TopicDescription;
 
 /**
- * Notices, epoch by epoch, that a topic was deleted and made anew while a job reads it: the job's offsets would mean
- * other records, and where the new topic is longer than the old one was, nothing else would tell.
+ * Notices, epoch by epoch, that a topic was deleted and created again while a job reads it: the job's offsets would
+ * mean other records, and where the new topic is longer than the old one was, nothing else would tell.
  */
 public final class TopicIds extends SourceListener {
   private static final long serialVersionUID = 1L;
@@ -40,7 +40,7 @@ public final class TopicIds extends SourceListener {
   public void check() {
     if (madeAnew != null) {
       throw new IllegalStateException("MS-SOURCE-007: source \"" + name + "\": \"" + madeAnew
-          + "\" was deleted and made anew since the checkpoint.");
+          + "\" was deleted and created again since the checkpoint.");
     }
   }
 

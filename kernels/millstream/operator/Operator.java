@@ -160,11 +160,19 @@ public abstract class Operator implements Serializable {
   }
 
   /**
-   * What it still has to say when the input of a task ends; the key is that of the task's last row, {@code operator}
-   * its own tag.
+   * What it still has to say when the input of a task ends, or pauses; the key is that of the task's last row,
+   * {@code operator} its own tag.
    */
   public Iterator<Change> finish(InternalRow key, int operator, Moment moment) {
     return Collections.emptyIterator();
+  }
+
+  /** Told to one that gathers, before any row: rows will come one by one, and not all of a key at once. */
+  public void comeOneByOne() {}
+
+  /** How long what one has gathered may still wait, in nanoseconds, before it is to {@link #finish}. */
+  public long patience() {
+    return Long.MAX_VALUE;
   }
 
   /** Whether inputs of the same key may be merged before the shuffle. */

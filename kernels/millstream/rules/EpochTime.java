@@ -20,7 +20,7 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Hands the time of an epoch to generated code from outside, as the only field of a struct. Spark writes it into the
- * code as a number: then each epoch has code of its own, to be compiled, and warmed up, anew.
+ * code as a number: then each epoch has code of its own, to be compiled, and warmed up.
  *
  * <p>Where barriers flow, a query is planned once, and the time is that of the last barrier.
  */

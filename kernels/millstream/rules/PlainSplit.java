@@ -14,7 +14,7 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Splits by comparing bytes, for {@code split_part}. Spark makes a regular expression of the delimiter, anew for every
+ * Splits by comparing bytes, for {@code split_part}. Spark makes a regular expression of the delimiter, again for every
  * row, and decodes and encodes the text for it.
  */
 public final class PlainSplit extends Rewrite {

@@ -44,6 +44,17 @@ record CheckpointPaths(String spark, String lock, String decisions, String query
     }
   }
 
+  /** The last epoch in Spark's log; -1: none. */
+  long lastCommitted() throws IOException {
+    long last = -1;
+    for (String name : Disk.of(commits).list(commits)) {
+      if (!name.isEmpty() && name.chars().allMatch(c -> c >= '0' && c <= '9')) {
+        last = Math.max(last, Long.parseLong(name));
+      }
+    }
+    return last;
+  }
+
   /** The id of the query; null until it has been started once. */
   String queryId() throws IOException {
     Disk disk = Disk.of(query);

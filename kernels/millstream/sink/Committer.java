@@ -37,11 +37,10 @@ public interface Committer extends AutoCloseable {
    */
   void recover(long lastCommitted, long tenure, Fence fence) throws IOException;
 
-  /** The epoch failed: throws away what tasks of this tenure wrote, as far as possible. */
-  void discard(long epoch, long tenure) throws IOException;
-
-  /** The run is over: throws away what its tasks left open. */
-  default void finish() throws IOException {}
+  /**
+   * Throws away what tasks of this tenure wrote of an epoch and of later ones, as far as possible: none of them counts.
+   */
+  void discard(long from, long tenure) throws IOException;
 
   /** The run is over, however it ended: lets go of what its tasks keep from epoch to epoch. */
   default void release() {}

@@ -100,7 +100,9 @@ final class FileCommitter implements Committer {
   }
 
   @Override
-  public void discard(long epoch, long tenure) throws IOException {
-    folder.delete(folder.open(tenure, epoch));
+  public void discard(long from, long tenure) throws IOException {
+    for (Path rest : folder.openFrom(from, tenure)) {
+      folder.delete(rest);
+    }
   }
 }

@@ -8,6 +8,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
+import java.util.function.LongPredicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import millstream.journal.HadoopSettings;
@@ -80,9 +81,18 @@ final class FileFolder {
 
   /** What tasks of earlier tenures wrote. */
   List<Path> openBefore(long tenure) throws IOException {
+    return numbered(open(), number -> number < tenure);
+  }
+
+  /** What tasks of a tenure wrote of an epoch and of later ones. */
+  List<Path> openFrom(long epoch, long tenure) throws IOException {
+    return numbered(new Path(open(), Long.toString(tenure)), number -> number >= epoch);
+  }
+
+  private List<Path> numbered(Path folder, LongPredicate which) throws IOException {
     List<Path> found = new ArrayList<>();
-    for (FileStatus status : list(open())) {
-      if (Long.parseLong(status.getPath().getName()) < tenure) {
+    for (FileStatus status : list(folder)) {
+      if (which.test(Long.parseLong(status.getPath().getName()))) {
         found.add(status.getPath());
       }
     }

@@ -6,22 +6,10 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
-import millstream.journal.HadoopSettings;
-import org.apache.hadoop.conf.Configuration;
+import millstream.parquet.ParquetFile;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.mapreduce.Job;
-import org.apache.hadoop.mapreduce.TaskAttemptContext;
-import org.apache.hadoop.mapreduce.TaskAttemptID;
-import org.apache.hadoop.mapreduce.TaskID;
-import org.apache.hadoop.mapreduce.TaskType;
-import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
-import org.apache.parquet.hadoop.ParquetOutputFormat;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.execution.datasources.OutputWriter;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetOutputWriter;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetWriteSupport;
-import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
 
 /** One file that rows are written to: lines of text, or Parquet. */
@@ -72,32 +60,19 @@ interface FileOutput extends Closeable {
   }
 
   final class Parquet implements FileOutput {
-    private final OutputWriter out;
+    private final ParquetFile out;
 
     Parquet(Path path, StructType schema) throws IOException {
-      Job job = Job.getInstance(new Configuration(HadoopSettings.conf()));
-      Configuration conf = job.getConfiguration();
-      SQLConf settings = SQLConf.get();
-      ParquetOutputFormat.setWriteSupportClass(job, ParquetWriteSupport.class);
-      ParquetWriteSupport.setSchema(schema, conf);
-      conf.set(SQLConf.PARQUET_WRITE_LEGACY_FORMAT().key(), "false");
-      conf.set(SQLConf.PARQUET_OUTPUT_TIMESTAMP_TYPE().key(), "TIMESTAMP_MICROS");
-      conf.set(SQLConf.PARQUET_FIELD_ID_WRITE_ENABLED().key(), "false");
-      conf.set(SQLConf.PARQUET_ANNOTATE_VARIANT_LOGICAL_TYPE().key(), "false");
-      conf.set(SQLConf.SESSION_LOCAL_TIMEZONE().key(), settings.sessionLocalTimeZone());
-      conf.set(ParquetOutputFormat.COMPRESSION, "SNAPPY");
-      TaskAttemptContext context =
-          new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID("millstream", 0, TaskType.MAP, 0), 0));
-      out = new ParquetOutputWriter(path.toString(), context);
+      out = new ParquetFile(path, schema, "SNAPPY");
     }
 
     @Override
-    public void write(byte[] line, InternalRow row) {
+    public void write(byte[] line, InternalRow row) throws IOException {
       out.write(row);
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
       out.close();
     }
   }

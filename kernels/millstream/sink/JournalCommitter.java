@@ -17,6 +17,8 @@ final class JournalCommitter implements Committer {
   private final SinkSpec spec;
   private final Topic topic;
   private final PartitionLog[] logs;
+  /** Null: who reads the topic goes by the names of its segments, and deletes them. */
+  private final Upkeep upkeep;
 
   JournalCommitter(SinkSpec spec, Topic topic) {
     this.spec = spec;
@@ -25,6 +27,7 @@ final class JournalCommitter implements Committer {
     for (int partition = 0; partition < logs.length; partition++) {
       logs[partition] = topic.log(partition);
     }
+    this.upkeep = spec.isCarried() ? null : new Upkeep(topic, spec.writer(), logs);
   }
 
   @Override
@@ -67,6 +70,9 @@ final class JournalCommitter implements Committer {
       }
     }
     Faults.at("sink.publish.after", epoch, spec.name());
+    if (upkeep != null) {
+      upkeep.published(epoch, fence);
+    }
   }
 
   private void publish(PreparedList list, long epoch) throws IOException {
@@ -97,14 +103,25 @@ final class JournalCommitter implements Committer {
   @Override
   public void recover(long lastCommitted, long tenure, Fence fence) throws IOException {
     for (PartitionLog log : logs) {
+      long last = log.lastEpochOf(spec.writer());
+      if (last > lastCommitted) {
+        throw SinkException.gone(spec.name(), last, lastCommitted);
+      }
       log.clean(spec.writer(), lastCommitted, tenure);
     }
   }
 
   @Override
-  public void discard(long epoch, long tenure) throws IOException {
+  public void discard(long from, long tenure) throws IOException {
     for (PartitionLog log : logs) {
-      log.discard(spec.writer(), epoch, tenure);
+      log.discard(spec.writer(), from, tenure);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (upkeep != null) {
+      upkeep.close();
     }
   }
 }

@@ -6,16 +6,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.CRC32;
 import millstream.journal.Disk;
+import millstream.journal.Retention;
 import millstream.journal.SegmentName;
 import millstream.journal.SegmentWriter;
 import millstream.journal.Topic;
 import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
 
 /** Sinks that are topics of a journal. */
 final class JournalSink implements SinkKind {
   @Override
-  public TaskWriter writer(SinkSpec spec, TaskId task) {
-    return new Writer(open(spec), spec.writer(), task);
+  public TaskWriter writer(SinkSpec spec, TaskId task) throws IOException {
+    return new Writer(open(spec), spec.writer(), task, RowEncoding.of(spec));
   }
 
   @Override
@@ -23,9 +25,15 @@ final class JournalSink implements SinkKind {
     return new JournalCommitter(spec, open(spec));
   }
 
-  /** How many partitions there are, whoever describes the sink has found out: nobody is asked again. */
+  /** What the topic says of itself, whoever describes the sink has found out: nobody is asked again. */
   private static Topic open(SinkSpec spec) {
-    return Topic.of(spec.setting("path"), spec.setting("topic"), Integer.parseInt(spec.setting("partitions")));
+    int partitions = Integer.parseInt(spec.setting("partitions"));
+    Retention.Keep keep = new Retention.Keep(limit(spec, "keep_ms"), limit(spec, "keep_bytes"));
+    return Topic.of(spec.setting("path"), spec.setting("topic"), partitions, keep);
+  }
+
+  private static long limit(SinkSpec spec, String name) {
+    return Long.parseLong(spec.settings().getOrDefault(name, Long.toString(Long.MAX_VALUE)));
   }
 
   /** Where a record with this key goes: producers in Python go by the same rule. */
@@ -49,13 +57,21 @@ final class JournalSink implements SinkKind {
     /** Null: readers of uncommitted rows see each row at once, or nobody sees any. */
     private final SoonSeen soon;
 
-    Writer(Topic topic, String writer, TaskId task) {
+    private final RowEncoding encoding;
+
+    Writer(Topic topic, String writer, TaskId task, RowEncoding encoding) {
       this.topic = topic;
+      this.encoding = encoding;
       this.task = task;
       this.file = SegmentName.Open.of(writer, task.epoch(), task.task(), task.tenure(), task.attempt());
       this.segments = new SegmentWriter[topic.partitions()];
       Duration after = task.each() ? topic.disk().flushEvery() : Duration.ZERO;
       this.soon = after.isZero() ? null : new SoonSeen(after);
+    }
+
+    @Override
+    public void write(byte[] key, byte[] value, InternalRow row) throws IOException {
+      write(key, encoding.value(value, row));
     }
 
     @Override

@@ -101,9 +101,9 @@ public final class MemorySink implements SinkKind {
     }
 
     @Override
-    public void discard(long epoch, long tenure) {
+    public void discard(long from, long tenure) {
       synchronized (kept) {
-        kept.prepared.remove(epoch);
+        kept.prepared.tailMap(from).clear();
       }
     }
   }

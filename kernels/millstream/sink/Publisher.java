@@ -127,29 +127,35 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     publishFor(event.id());
   }
 
-  /** Publishes what is committed, and nothing afterwards: to be called before the locks are given back. */
+  /**
+   * Publishes what is committed, and nothing afterwards; throws away what was begun. To be called before the locks are
+   * given back.
+   */
   @Override
   public synchronized void close() throws IOException {
     if (closed) {
       return;
     }
+    // If it fails, what is committed and not yet published is open still: nothing is thrown away then.
+    boolean done = false;
+    Decisions decisions = tenure.decisions();
     try {
-      Decision last = tenure.decisions().unrecorded();
+      Decision last = decisions.unrecorded();
       if (last != null) {
         tenure.paths().record(last);
-        tenure.decisions().recorded();
+        decisions.recorded();
       }
       publishOrFail();
-      tenure.decisions().requireOwn();
-      // Not if that failed: what is committed and not yet published is open still.
-      for (Committer committer : committers.values()) {
-        committer.finish();
-      }
+      decisions.requireOwn();
+      done = true;
     } finally {
       closed = true;
       RUNNING.remove(tenure.sinks(), this);
       for (Committer committer : committers.values()) {
         committer.release();
+        if (done) {
+          committer.discard(decisions.lastEpoch() + 1, decisions.tenure());
+        }
         committer.close();
       }
     }

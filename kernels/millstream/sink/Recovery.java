@@ -7,6 +7,9 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
+import millstream.checkpoint.Moved;
+import millstream.checkpoint.Orphans;
 import millstream.commit.CheckpointException;
 import millstream.commit.Decision;
 import millstream.commit.Decisions;
@@ -29,15 +32,15 @@ public final class Recovery {
 
   /** Returns the run's tenure: to be closed when the run is over. */
   public static Tenure run(String sinks, String checkpoint) throws IOException {
-    return run(sinks, checkpoint, null);
+    return run(sinks, checkpoint, UUID.randomUUID().toString(), false);
   }
 
-  /** The same for a job that starts again by itself, after that run of its own. */
-  public static Tenure run(String sinks, String checkpoint, String after) throws IOException {
+  /** The same for a process that may start a job several times. `again`: it does so by itself. */
+  public static Tenure run(String sinks, String checkpoint, String process, boolean again) throws IOException {
     Recovery recovery = new Recovery(CheckpointPaths.parse(checkpoint));
     try {
       recovery.claim(SinkSpec.parse(sinks));
-      Decisions decisions = Decisions.takeOver(recovery.paths.decisions(), after);
+      Decisions decisions = Decisions.takeOver(recovery.paths.decisions(), process, again);
       recovery.finish(decisions);
       Publisher.forget(sinks);
       return new Tenure(sinks, recovery.paths, decisions, recovery.locks);
@@ -76,6 +79,9 @@ public final class Recovery {
     for (Committer committer : committers.values()) {
       committer.recover(decisions.lastEpoch(), decisions.tenure(), decisions::requireOwn);
     }
+    decisions.requireOwn();
+    Orphans.delete(paths.spark(), paths.lastCommitted());
+    Moved.mend(paths.spark());
   }
 
   /**

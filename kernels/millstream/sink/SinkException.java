@@ -43,6 +43,13 @@ public final class SinkException extends RuntimeException {
         null);
   }
 
+  static SinkException gone(String sink, long has, long last) {
+    return new SinkException(
+        "MS-SINK-010: sink \"" + sink + "\" has rows of epoch " + has + ", and the checkpoint ends with epoch " + last
+            + ": a copy of it has gone on.",
+        null);
+  }
+
   static SinkException publishFailed(Throwable cause) {
     return new SinkException("MS-SINK-005: a committed epoch could not be published: " + cause.getMessage(), cause);
   }

@@ -22,7 +22,12 @@ public interface SinkKind {
    * {@code flowing}: rows of the next epoch are written while those of this one are prepared, and the one before is
    * published by then.
    */
-  record TaskId(long epoch, int task, long tenure, long attempt, boolean each, long published, boolean flowing) {}
+  record TaskId(long epoch, int task, long tenure, long attempt, boolean each, long published, boolean flowing) {
+    /** The same task in the epoch after. */
+    public TaskId next() {
+      return new TaskId(epoch + 1, task, tenure, attempt, each, published, flowing);
+    }
+  }
 
   static SinkKind of(SinkSpec spec) {
     return switch (spec.kind()) {

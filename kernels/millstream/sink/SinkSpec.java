@@ -84,6 +84,11 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
     return value;
   }
 
+  /** Whether its rows wait for somebody who carries them on. */
+  boolean isCarried() {
+    return settings.containsKey("carried");
+  }
+
   public String setting(String name) {
     String value = settings.get(name);
     if (value == null) {

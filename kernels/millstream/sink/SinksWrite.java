@@ -93,24 +93,22 @@ final class SinksWrite implements StreamingWrite, PublishesInTime {
     }
   }
 
+  /**
+   * With barriers, another thread may be about to commit an epoch: only when it has ended is it known what counts, and
+   * {@link Publisher#close} throws away the rest.
+   */
   @Override
   public void abort(long epoch, WriterCommitMessage[] messages) {
+    if (barriers) {
+      return;
+    }
     Decisions decisions = Tenure.of(sinks).decisions();
     try {
       decisions.requireOwn();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    List<SinkSpec> specs = SinkSpec.parse(sinks);
-    if (!barriers) {
-      discard(specs, epoch, decisions.tenure());
-      return;
-    }
-    // What is committed is published first: of this run, from the first epoch on. Behind it there may be an epoch that
-    // was sealed, and one that was begun.
-    long last = Math.max(epoch - 1, Publisher.publishNow(sinks));
-    discard(specs, last + 1, decisions.tenure());
-    discard(specs, last + 2, decisions.tenure());
+    discard(SinkSpec.parse(sinks), epoch, decisions.tenure());
   }
 
   static void discard(List<SinkSpec> specs, long epoch, long tenure) {

@@ -100,7 +100,7 @@ final class UploadCommitter implements Committer {
 
   /** The next start throws away what was uploaded: by then nobody else can have uploads under the same names. */
   @Override
-  public void discard(long epoch, long tenure) {}
+  public void discard(long from, long tenure) {}
 
   @Override
   public void close() throws IOException {

@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 /**
  * Merges the figures of aggregates per key before the shuffle, in a small hash table per task.
  *
- * <p>This is what makes hot keys harmless. When the table is full it is emptied into the shuffle and filled anew.
+ * <p>This is what makes hot keys harmless. When the table is full it is emptied into the shuffle and filled again.
  */
 final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
   private static final long serialVersionUID = 1L;

@@ -1,11 +1,13 @@
 package millstream.stage;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import millstream.barrier.Barrier;
+import millstream.barrier.Gathers;
 import millstream.barrier.HearsWatermarks;
 import millstream.barrier.TaskBarriers;
 import millstream.metrics.CoarseClock;
@@ -39,7 +41,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 
 /** Hosts all operators of one level of the dataflow, and hands each group of rows to the one its tag names. */
-public final class Stage extends StatefulProcessor<InternalRow, InternalRow, InternalRow> implements HearsWatermarks {
+public final class Stage extends StatefulProcessor<InternalRow, InternalRow, InternalRow>
+    implements Gathers, HearsWatermarks {
   private static final long serialVersionUID = 1L;
 
   private final Layout layout;
@@ -59,6 +62,8 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   private transient Timers timers;
   /** NULL: the task runs without barriers. */
   private transient TaskBarriers barriers;
+  /** Where barriers flow, the operators that gather rows. */
+  private transient List<Operator> gathering;
 
   private Stage(Layout layout, Operator[] operators, boolean combine, Meters meters) {
     this.layout = layout;
@@ -165,7 +170,30 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
         timers.ringAtBarriers();
         barriers.timed(BarrierRow.of(layout.schema));
       }
+      gather();
     }
+  }
+
+  private void gather() {
+    gathering = new ArrayList<>();
+    for (Operator operator : operators) {
+      if (operator.gathers()) {
+        operator.comeOneByOne();
+        gathering.add(operator);
+      }
+    }
+    if (!gathering.isEmpty()) {
+      barriers.gathers(BarrierRow.of(layout.schema), this);
+    }
+  }
+
+  @Override
+  public long patience() {
+    long least = Long.MAX_VALUE;
+    for (Operator operator : gathering) {
+      least = Math.min(least, operator.patience());
+    }
+    return least;
   }
 
   @Override
@@ -173,8 +201,12 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
       InternalRow key, scala.collection.Iterator<InternalRow> rows, TimerValues times) {
     Barrier barrier = barriers == null ? null : barriers.rings();
     if (barrier != null) {
+      long last = before;
       before = barrier.watermark();
-      return new Rung(before, times.getCurrentProcessingTimeInMs());
+      return new Gathered(key, last).concat(new Ringing(before, times.getCurrentProcessingTimeInMs()));
+    }
+    if (barriers != null && barriers.flushes()) {
+      return new Gathered(key, before);
     }
     int tag = layout.operator(key);
     boolean last = tag >= operators.length;
@@ -185,7 +217,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     Moment moment = new Moment(
         follows ? before : watermark,
         follows && !oneByOne ? watermark : Moment.NEVER,
-        times.getCurrentProcessingTimeInMs());
+        barriers != null && operator.gathers() ? System.currentTimeMillis() : times.getCurrentProcessingTimeInMs());
     Counts counts = counting(operator);
     long begun = CoarseClock.nanos();
     Iterator<Change> changes =
@@ -227,15 +259,64 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   }
 
   /** What one timer causes that has rung at a barrier: all that the key has to end by then. */
-  private scala.collection.Iterator<InternalRow> ended(InternalRow key, Moment moment) {
+  private scala.collection.Iterator<InternalRow> ended(InternalRow key, long at, Moment moment) {
     int index = layout.operator(key);
     Operator operator = operators[index];
     Counts counts = counting(operator);
     counts.timersRung++;
     long begun = CoarseClock.nanos();
-    Iterator<Change> changes = operator.expired(key, moment.watermark(), moment);
+    Iterator<Change> changes = operator.gathers()
+        ? operator.expired(key, at, new Moment(moment.watermark(), Moment.NEVER, System.currentTimeMillis()))
+        : operator.expired(key, moment.watermark(), moment);
     counts.nanos += CoarseClock.nanos() - begun;
     return new Tagged(index, counts, changes);
+  }
+
+  /** What operators that gather have to say of what they have gathered, one after the other. */
+  private final class Gathered extends scala.collection.AbstractIterator<InternalRow> {
+    private final InternalRow key;
+    private final Moment moment;
+    private int next;
+    private scala.collection.Iterator<InternalRow> rows = scala.collection.Iterator$.MODULE$.empty();
+
+    Gathered(InternalRow key, long watermark) {
+      this.key = key;
+      moment = new Moment(watermark, Moment.NEVER, System.currentTimeMillis());
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (!rows.hasNext() && next < operators.length) {
+        int index = next++;
+        Operator operator = operators[index];
+        if (operator.gathers()) {
+          Counts counts = counting(operator);
+          rows = new Tagged(index, counts, operator.finish(key, index, moment));
+        }
+      }
+      return rows.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      return rows.next();
+    }
+  }
+
+  /** Rings when it is asked: by then, rows that were gathered have set their timers. */
+  private final class Ringing extends scala.runtime.AbstractFunction0<scala.collection.IterableOnce<InternalRow>> {
+    private final long watermark;
+    private final long now;
+
+    Ringing(long watermark, long now) {
+      this.watermark = watermark;
+      this.now = now;
+    }
+
+    @Override
+    public scala.collection.IterableOnce<InternalRow> apply() {
+      return timers == null ? scala.collection.Iterator$.MODULE$.empty() : new Rung(watermark, now);
+    }
   }
 
   /** Lets all timers ring that are due at a barrier, one after the other. */
@@ -272,7 +353,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
         }
         timer = due.next();
         setKey();
-        rows = ended((InternalRow) timer._1(), moment);
+        rows = ended((InternalRow) timer._1(), (Long) timer._2(), moment);
       }
     }
 

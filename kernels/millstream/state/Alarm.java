@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructType;
  * The one timer of a key: it rings when the first of what is kept has come to an end, and is set again for what is
  * left.
  *
- * <p>If that end moves away in the meantime, it rings for nothing, once: cheaper than to set it anew with every row.
+ * <p>If that end moves away in the meantime, it rings for nothing, once: cheaper than to set it with every row.
  */
 public final class Alarm {
   /** What a state that has a timer begins with. */
@@ -65,7 +65,7 @@ public final class Alarm {
     next = timer;
   }
 
-  /** Sets the timer anew where that is needed; whether it was. */
+  /** Sets the timer again if needed; says whether it did. */
   public boolean set() {
     if (next != timer) {
       clear();

@@ -3,7 +3,7 @@ package millstream.state;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import millstream.row.InternalRowEncoder;
+import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.MapState;
@@ -56,7 +56,7 @@ public final class Bag extends SpillingEach<Held> implements Side {
   public static MapState<InternalRow, InternalRow> spill(
       StatefulProcessorHandle handle, String name, StructType rowType, boolean counted) {
     return handle.getMapState(
-        name, new InternalRowEncoder(rowType), new InternalRowEncoder(figures(counted)), TTLConfig.NONE());
+        name, BoundRowEncoder.of(rowType), BoundRowEncoder.of(figures(counted)), TTLConfig.NONE());
   }
 
   @Override

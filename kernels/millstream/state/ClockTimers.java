@@ -25,6 +25,7 @@ public final class ClockTimers {
   /** NULL where there is no store: while the query is planned. */
   public static ClockTimers of(StatefulProcessorHandle handle) {
     Declared.clockTimers(handle);
+    Planned.clockTimers(handle);
     Timers timers = Timers.of(handle, TimeMode.ProcessingTime());
     return timers == null ? null : new ClockTimers(timers);
   }

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
-import millstream.row.InternalRowEncoder;
+import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -43,8 +43,8 @@ public final class Pile extends Spilling<Held> implements Side {
       StatefulProcessorHandle handle, String name, StructType rowType) {
     return handle.getMapState(
         name,
-        new InternalRowEncoder(new StructType().add("chunk", DataTypes.LongType, false)),
-        new InternalRowEncoder(new StructType().add("rows", arrayOf(entryType(rowType)), false)),
+        BoundRowEncoder.of(new StructType().add("chunk", DataTypes.LongType, false)),
+        BoundRowEncoder.of(new StructType().add("rows", arrayOf(entryType(rowType)), false)),
         TTLConfig.NONE());
   }
 

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import millstream.row.InternalRowEncoder;
+import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.MapState;
@@ -47,7 +47,7 @@ public final class Timeline extends SpillingEach<Timeline.Entry> {
   public static MapState<InternalRow, InternalRow> spill(
       StatefulProcessorHandle handle, String name, StructType valueType) {
     StructType key = new StructType().add("time_and_place", DataTypes.BinaryType, false);
-    return handle.getMapState(name, new InternalRowEncoder(key), new InternalRowEncoder(valueType), TTLConfig.NONE());
+    return handle.getMapState(name, BoundRowEncoder.of(key), BoundRowEncoder.of(valueType), TTLConfig.NONE());
   }
 
   @Override

@@ -1,6 +1,6 @@
 package millstream.state;
 
-import millstream.row.InternalRowEncoder;
+import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.StateTypesEncoder;
 import org.apache.spark.sql.execution.streaming.state.StateStore;
@@ -24,7 +24,7 @@ public final class Value {
   private boolean missed;
 
   public Value(StatefulProcessorHandle handle, String name, StructType type) {
-    InternalRowEncoder rows = new InternalRowEncoder(type);
+    BoundRowEncoder rows = BoundRowEncoder.of(type);
     Opened opened = Opened.of(handle);
     this.state = handle.getValueState(name, rows, TTLConfig.NONE());
     this.store = opened == null ? null : opened.store();

@@ -4,7 +4,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Map.Entry;
-import millstream.row.InternalRowEncoder;
+import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.MapState;
@@ -39,7 +39,7 @@ public final class Weights extends SpillingEach<Entry<InternalRow, long[]>> {
       weights = weights.add("w" + (i - 1), DataTypes.LongType, false);
     }
     return handle.getMapState(
-        name, new InternalRowEncoder(valueType(entryType)), new InternalRowEncoder(weights), TTLConfig.NONE());
+        name, BoundRowEncoder.of(valueType(entryType)), BoundRowEncoder.of(weights), TTLConfig.NONE());
   }
 
   public static StructType valueType(StructType entryType) {

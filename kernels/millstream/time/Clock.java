@@ -7,8 +7,11 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.function.ToLongFunction;
+import millstream.barrier.IdleSources;
 import millstream.commit.Decisions;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -30,7 +33,7 @@ import scala.Option;
  * <p>Spark's own rule takes the least of all. What is added here only ever moves the watermark forward; Spark logs it
  * with the next epoch, so that it is the same after a restart.
  */
-public final class Clock implements AutoCloseable {
+public final class Clock implements AutoCloseable, IdleSources {
   private static final long LOOK_MS = 100;
 
   private final Timed[] sources;
@@ -90,7 +93,7 @@ public final class Clock implements AutoCloseable {
   void start(MicroBatchExecution running, Watermarks watermarks) {
     query = running;
     Propagation.install(running, watermarks);
-    if (rests && Arrays.stream(sources).anyMatch(Timed::mayRest)) {
+    if (rests()) {
       Thread thread = new Thread(this::watch, "millstream clock");
       thread.setDaemon(true);
       thread.start();
@@ -155,6 +158,22 @@ public final class Clock implements AutoCloseable {
     }
   }
 
+  @Override
+  public boolean rests() {
+    return rests && Arrays.stream(sources).anyMatch(Timed::mayRest);
+  }
+
+  @Override
+  public synchronized long now(Map<UUID, Long> quiet, Map<UUID, Long> said) {
+    long now = System.currentTimeMillis();
+    long current = query.watermarkTracker().currentWatermark();
+    restored = restored < 0 ? current : restored;
+    for (Timed source : sources) {
+      source.rest(quiet.get(source.watermark), now);
+    }
+    return next(source -> said.getOrDefault(source.watermark, 0L), now, current);
+  }
+
   private void move(long known) {
     WatermarkTracker tracker = query.watermarkTracker();
     if (tracker == null) {
@@ -166,25 +185,29 @@ public final class Clock implements AutoCloseable {
       for (Timed source : sources) {
         source.judge(known);
       }
-      OptionalLong least = Arrays.stream(sources)
-          .filter(source -> !source.idle())
-          .mapToLong(source -> said(tracker, source))
-          .min();
-      long next = least.isPresent() ? least.getAsLong() : alone(tracker, known, current);
+      long next = next(source -> said(tracker, source), known, current);
       if (next > current) {
         tracker.setWatermark(next);
       }
     }
   }
 
+  private long next(ToLongFunction<Timed> saidBy, long known, long current) {
+    OptionalLong least = Arrays.stream(sources)
+        .filter(source -> !source.idle())
+        .mapToLong(saidBy)
+        .min();
+    return least.isPresent() ? least.getAsLong() : alone(saidBy, known, current);
+  }
+
   /** All are idle. Time goes on in steps: each is an epoch. */
-  private long alone(WatermarkTracker tracker, long known, long current) {
+  private long alone(ToLongFunction<Timed> saidBy, long known, long current) {
     long from = restored;
     long end = restored;
     long since = 0;
     long step = Long.MAX_VALUE;
     for (Timed source : sources) {
-      long said = said(tracker, source);
+      long said = saidBy.applyAsLong(source);
       from = Math.max(from, said);
       end = Math.max(end, Math.max(said, restored) + source.lateness);
       since = Math.max(since, source.activeAt());

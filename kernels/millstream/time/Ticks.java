@@ -17,7 +17,9 @@ import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
 import org.apache.spark.sql.execution.streaming.runtime.LongOffset;
 import org.apache.spark.sql.sources.DataSourceRegister;
@@ -82,7 +84,7 @@ public final class Ticks implements TableProvider, DataSourceRegister {
   }
 
   /** Its offsets are seconds. */
-  private static final class TickStream implements MicroBatchStream, SupportsTriggerAvailableNow {
+  private static final class TickStream implements MicroBatchStream, SupportsTriggerAvailableNow, SupportsRealTimeMode {
     private LongOffset only;
 
     @Override
@@ -118,6 +120,20 @@ public final class Ticks implements TableProvider, DataSourceRegister {
     @Override
     public InputPartition[] planInputPartitions(Offset start, Offset end) {
       return new InputPartition[] {new NoRows()};
+    }
+
+    @Override
+    public void prepareForRealTimeMode() {}
+
+    /** In real time nothing waits for an epoch: no task is needed. */
+    @Override
+    public InputPartition[] planInputPartitions(Offset start) {
+      return new InputPartition[0];
+    }
+
+    @Override
+    public Offset mergeOffsets(PartitionOffset[] offsets) {
+      return now();
     }
 
     @Override

@@ -53,6 +53,12 @@ final class Timed {
     }
   }
 
+  /** No row has come for so long; NULL: that is not known, and rows may wait. */
+  void rest(Long millis, long now) {
+    activeAt = millis == null ? activeAt : now - millis;
+    idle = mayRest() && millis != null && millis >= idleAfter;
+  }
+
   /** Up to this moment it is known what it had. */
   void judge(long known) {
     idle = mayRest() && known - activeAt >= idleAfter;

@@ -9,10 +9,14 @@ from pyspark.sql import SparkSession
 from millstream.errors import MillstreamError
 from millstream.plan.cluster import by_number
 from millstream.plan.errors import here
+from millstream.spark.kubernetes import SCHEME
 from millstream.spark.slots import Need, lacking, local
 
 INSTANCES, CORES, CPUS = "spark.executor.instances", "spark.executor.cores", "spark.task.cpus"
 DYNAMIC, LEAST = "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.minExecutors"
+RECOVERY = "spark.kubernetes.allocation.recoveryMode.enabled"
+"""Once a pod was killed, which Spark takes for a lack of memory, it would give each that follows a single slot. Real
+time, whose tasks all run at once, would wait for the others for ever."""
 SPARKS_OWN = 2
 """Where nobody says how many."""
 
@@ -21,6 +25,11 @@ def asked(master: str, known: Mapping[str, str], need: Need, parallelism: int) -
     """As many as have a slot for each task that runs at once, unless somebody says how many. `known`: by settings."""
     if not by_number(master):
         return {}
+    whole = {RECOVERY: "false"} if need.all_at_once and master.startswith(SCHEME) and RECOVERY not in known else {}
+    return {**executors(known, need, parallelism), **whole}
+
+
+def executors(known: Mapping[str, str], need: Need, parallelism: int) -> dict[str, str]:
     wanted = -(-(need.slots if need.all_at_once else parallelism) // slots_each(known))
     if known.get(DYNAMIC) == "true":
         # Spark would ask for more when tasks wait; in real time they wait until there are enough.

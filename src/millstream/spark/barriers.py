@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.plan.checkpoints import Checkpoints
 from millstream.plan.modes import Mode, RealTime
 from millstream.spark import jvm, loaded
 from millstream.spark.target import Target
@@ -47,13 +48,15 @@ def in_explain() -> str | None:
     return pausing(spark) if spark is not None and loaded.has_kernels(spark) else None
 
 
-def coordinator(mode: RealTime, target: Target, spark: SparkSession) -> Any:
+def coordinator(mode: RealTime, target: Target, policy: Checkpoints, history: Any, spark: SparkSession) -> Any:
     """For a query that is about to be started."""
     patience = int(spark.conf.get(PATIENCE) or SETTINGS[PATIENCE])
     if spark.conf.get(DELTAS, None) is None:
         spark.conf.set(DELTAS, SPARSE)
-    made = jvm.named("millstream.barrier.Coordinator").of
-    return made(spark._jsparkSession, target.job, mode.checkpoint_every_ms, patience)
+    sent = jvm.named("millstream.barrier.Coordinator")
+    pace = jvm.named("millstream.barrier.Coordinator$Pace")
+    every = pace(mode.checkpoint_every_ms, policy.pause_ms, patience, policy.tolerate)
+    return sent.of(spark._jsparkSession, target.job, every, history)
 
 
 def with_barriers(frame: DataFrame) -> DataFrame:

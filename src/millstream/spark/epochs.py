@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from millstream.plan.checkpoints import Checkpoints
 from millstream.plan.modes import MicroBatch, Mode, RealTime
 from millstream.planner.stages import JobPlan
 from millstream.spark import jvm
@@ -19,6 +20,7 @@ from millstream.spark.target import Target
 from millstream.storage import for_hadoop
 
 FILES = "spark.sql.streaming.checkpointFileManagerClass"
+RETAINED = "spark.sql.streaming.minBatchesToRetain"
 
 
 def started(
@@ -48,6 +50,8 @@ def writer(
         real_time: Any = made.option("flush", "each").option("barriers", barriers).trigger
         lasting = FOREVER_MS if barriers else mode.checkpoint_every_ms
         return cast(DataStreamWriter, real_time(realTime=f"{lasting} milliseconds"))
+    if isinstance(mode, MicroBatch) and mode.again:
+        return made.trigger(once=True)
     if isinstance(mode, MicroBatch) and mode.until_caught_up:
         return made.trigger(availableNow=True)
     assert isinstance(mode, MicroBatch)
@@ -74,11 +78,14 @@ def ends(mode: Mode) -> bool:
     return isinstance(mode, MicroBatch) and mode.until_caught_up
 
 
-def configure(spark: SparkSession, mode: Mode, target: Target) -> None:
+def configure(spark: SparkSession, mode: Mode, target: Target, policy: Checkpoints) -> None:
     """Settings of the mode and of the checkpoint's place, on the run's own session."""
+    spark.conf.set(RETAINED, str(policy.retained(mode)))
     manager = target.folder.files.checkpoints
     if manager is not None and spark.conf.get(FILES, None) is None:
         spark.conf.set(FILES, manager)
+    # A run that ended before its first commit leaves state behind, to which nothing refers.
+    spark.conf.set("spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart", "false")
     if isinstance(mode, RealTime):
         # The allow-list knows Spark's own sinks only; that our plans fit real time is checked when they are made.
         spark.conf.set("spark.sql.streaming.realTimeMode.allowlistCheck", "false")

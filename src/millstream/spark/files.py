@@ -8,7 +8,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from millstream.errors import MillstreamError
 from millstream.spark import jvm
-from millstream.storage import remote
+from millstream.storage import for_hadoop, remote
 
 MISSING = "java.io.FileNotFoundException"
 LONGEST = 300
@@ -88,3 +88,20 @@ def failed(path: str, said: str) -> MillstreamError:
     return MillstreamError(
         "MS-STORAGE-001", f"{path} could not be read or written.", found=said.splitlines()[0][:LONGEST], hint=REACH
     )
+
+
+def copy_to_disk(source: str, target: str) -> None:
+    """Copies a folder of any storage to a disk of this machine, without checksums beside the files."""
+    path = jvm.named("org.apache.hadoop.fs.Path")
+    files = path(source).getFileSystem(jvm.named("millstream.journal.HadoopSettings").conf())
+    if files.exists(path(source)):
+        files.copyToLocalFile(False, path(source), path(target), True)
+
+
+def copy_from_disk(source: str, target: str) -> None:
+    """Copies a file of this machine to any storage, where there is none of its name yet."""
+    path = jvm.named("org.apache.hadoop.fs.Path")
+    at = path(for_hadoop(target))
+    files = at.getFileSystem(jvm.named("millstream.journal.HadoopSettings").conf())
+    if not files.exists(at):
+        files.copyFromLocalFile(False, False, path(for_hadoop(source)), at)

@@ -63,8 +63,10 @@ def rest(spark: SparkSession) -> None:
 
 
 def unload_state(spark: SparkSession) -> None:
-    """Forgets all state that queries of this process have had: the next one has what is in its checkpoint."""
+    """Forgets all state that queries of this process have had, and where they were in journals: the next one has what
+    is in its checkpoint."""
     jvm.named("org.apache.spark.sql.execution.streaming.state.StateStore").stop()
+    jvm.named("millstream.journal.Positions").forget()
 
 
 @contextmanager

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.metrics.reading import SourceTime
-from millstream.plan.modes import Mode, RealTime
+from millstream.plan.checkpoints import Checkpoints
+from millstream.plan.modes import MODE_NAMES, MicroBatch, Mode, RealTime
 from millstream.planner.stages import JobPlan
 from millstream.spark import jvm, tasks
 from millstream.spark.barriers import coordinator, pauses
@@ -21,6 +23,9 @@ from millstream.spark.session import ROWS_ARE_COUNTED
 from millstream.spark.sinks import sinks_json
 from millstream.spark.target import Target
 from millstream.storage import for_hadoop
+
+MOST_NOTED = 1000
+"""Of how many epochs a checkpoint's history tells at most."""
 
 
 class Query:
@@ -35,12 +40,11 @@ class Query:
         listeners: list[Any],
         coordinator: Any,
         pauses: str | None,
+        history: Any,
         spark: SparkSession,
         opened: ExitStack,
     ) -> None:
         self.query = query
-        self.run = str(tenure.decisions().run())
-        """The name of this start."""
         self._tenure = tenure
         self._publisher = publisher
         self._clock = clock
@@ -48,6 +52,7 @@ class Query:
         self._opened = opened
         self._listeners = listeners
         self._coordinator = coordinator
+        self._history = history
         self.pauses = pauses
         """Why it ends all tasks between two epochs, in real time; None: it does not."""
         self.counts_rows = spark.conf.get(ROWS_ARE_COUNTED) == "true"
@@ -73,6 +78,11 @@ class Query:
         for listener in self._listeners:
             listener.check()
 
+    def checkpoint_failed(self, reason: str) -> None:
+        """Notes it."""
+        with suppress(Exception):  # Spark may be gone
+            self._history.failed(self._tenure.decisions().lastEpoch() + 1, reason.strip().splitlines()[0][:300])
+
     def require_own(self) -> None:
         """Raises an error if another run of the job has taken over."""
         self._tenure.decisions().requireOwn()
@@ -94,6 +104,16 @@ class Query:
         """The last epoch that readers of committed rows see; -1: none."""
         return int(self._publisher.published())
 
+    @property
+    def busy(self) -> bool:
+        """Whether an epoch is under way."""
+        return bool(self.query.status["isTriggerActive"])
+
+    def reports(self, most: int) -> list[dict[str, Any]]:
+        """What Spark says of the last epochs, which it keeps a hundred of: oldest first."""
+        kept = self.query._jsq.recentProgress()
+        return [json.loads(kept[at].json()) for at in range(max(0, len(kept) - most), len(kept))]
+
     def times(self) -> dict[str, SourceTime]:
         """How far each source with a time is."""
         told = json.loads(self._clock.sources()) if self._clock is not None else {}
@@ -103,18 +123,34 @@ class Query:
         self._opened.close()
 
 
-def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: SparkSession, after: str | None) -> Query:
-    """Goes on after an earlier start, if there was one.
+def start(
+    lowered: Lowered,
+    plan: JobPlan,
+    mode: Mode,
+    target: Target,
+    policy: Checkpoints,
+    spark: SparkSession,
+    again: bool,
+    make_good: Callable[[], str | None] = lambda: None,
+) -> Query:
+    """`again`: after an earlier start of the same run, and only if nobody else has taken over since.
+
+    `make_good`: looks for damage in the checkpoint before it is gone on from.
 
     Opens one thing after the other. They are closed the other way round: if the next one fails, or by `close`. So
     publication comes before the locks: nobody else may write in between.
     """
     listed = sinks_json(plan.sinks, target, lowered, spark)
     paths = json.dumps(target.folder.for_kernels())
-    configure(spark, mode, target)
+    configure(spark, mode, target, policy)
     with ExitStack() as opened:
-        tenure = jvm.named("millstream.sink.Recovery").run(listed, paths, after)
+        tenure = jvm.named("millstream.sink.Recovery").run(listed, paths, target.run, again)
         opened.callback(tenure.close)
+        # When nobody else may commit any more, and all that counts is in the logs.
+        damage = make_good()
+        history = history_of(mode, target, policy, spark, opened)
+        if damage is not None:
+            history.failed(tenure.decisions().lastEpoch(), damage)
         publisher = jvm.named("millstream.sink.Publisher")(tenure)
         listen(publisher, spark, opened)
         opened.callback(publisher.close)
@@ -125,12 +161,39 @@ def start(lowered: Lowered, plan: JobPlan, mode: Mode, target: Target, spark: Sp
         commits = for_hadoop(target.folder.commits)
         listen(committing(spark._jsparkSession, target.job, commits, tenure.decisions(), clock), spark, opened)
         why = pauses(mode, target, spark)
-        sent = coordinator(mode, target, spark) if isinstance(mode, RealTime) and why is None else None
+        sent = coordinator(mode, target, policy, history, spark) if isinstance(mode, RealTime) and why is None else None
         if sent is not None:
             opened.callback(sent.close)
+            sent.goBy(clock)
         query = started(lowered, plan, mode, target, listed, spark, barriers=sent is not None)
         opened.callback(query.stop)
         if sent is not None:
             opened.callback(sent.close)
-        listeners = listen_for_sources(plan, target.job, query, spark, opened)
-        return Query(query, tenure, publisher, clock, listeners, sent, why, spark, opened.pop_all())
+        # An epoch that is run again is no news for a source's system.
+        once = isinstance(mode, MicroBatch) and mode.again
+        listeners = [] if once else listen_for_sources(plan, target.job, query, spark, opened)
+        return Query(query, tenure, publisher, clock, listeners, sent, why, history, spark, opened.pop_all())
+
+
+def history_of(mode: Mode, target: Target, policy: Checkpoints, spark: SparkSession, opened: ExitStack) -> Any:
+    """Notes what becomes of each checkpoint."""
+    most = min(policy.retained(mode), MOST_NOTED)
+    noted = jvm.named("millstream.checkpoint.History")(
+        target.job, target.folder.history, target.run, MODE_NAMES[type(mode)], most
+    )
+    opened.callback(noted.close)
+    listen(noted, spark, opened)
+    context = spark.sparkContext._jsc.sc()
+    context.addSparkListener(noted.commits())
+    opened.callback(context.removeSparkListener, noted.commits())
+    return noted
+
+
+def taken_over(query: Query | None) -> Exception | None:
+    """What made a run fail may be that another one has taken its place: then it must not start again."""
+    try:
+        if query is not None:
+            query.require_own()
+    except Exception as error:
+        return error if "MS-CHECKPOINT-006" in str(error) else None
+    return None

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from millstream.errors import MillstreamError
 from millstream.plan.cluster import Cluster, connect, is_local
 from millstream.plan.connectors import Jars
-from millstream.spark import ahead, barriers, files, jvm, loaded, where
+from millstream.spark import ahead, barriers, files, flow, jvm, loaded, where
 from millstream.spark.asked import asked, short_for_good
 from millstream.spark.launch import launch, own_interrupts, quiet
 from millstream.spark.slots import Need, too_few, wait_for
@@ -22,6 +22,7 @@ CHOSEN = {
     # To count a store's rows, Spark reads each one before it writes it: a good part of what state costs.
     ROWS_ARE_COUNTED: "false",
     **barriers.SETTINGS,
+    **flow.SETTINGS,
 }
 """What our queries run with unless the session says otherwise."""
 
@@ -116,7 +117,14 @@ def elsewhere(spark: SparkSession, on: Cluster, hint: str) -> MillstreamError:
 
 def alive(spark: SparkSession) -> bool:
     """Whether Spark has not ended under the session, as it does when its cluster gives it up."""
-    return not spark.sparkContext._jsc.sc().isStopped()
+    context = spark.sparkContext._jsc
+    return context is not None and not context.sc().isStopped()
+
+
+def there() -> SparkSession | None:
+    """The session that is active, if it is alive."""
+    spark = SparkSession.getActiveSession()
+    return spark if spark is not None and alive(spark) else None
 
 
 def is_ours(spark: SparkSession) -> bool:

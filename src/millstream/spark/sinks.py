@@ -50,7 +50,7 @@ def sinks_json(sinks: tuple[Sink, ...], target: Target, lowered: Lowered, spark:
 def where(sink: Sink, target: Target) -> dict[str, str]:
     """Rows for a sink that the kernels do not know wait in a topic of the outbox."""
     topic = outbox_topic(sink.name)
-    outbox = {"kind": "journal", "path": target.folder.outbox, "topic": topic, "partitions": "1"}
+    outbox = {"kind": "journal", "carried": "true", "path": target.folder.outbox, "topic": topic, "partitions": "1"}
     return outbox if isinstance(sink.options, CarriedSink) else {}
 
 

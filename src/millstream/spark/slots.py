@@ -47,10 +47,12 @@ def local(spark: SparkSession) -> bool:
 
 
 def count(spark: SparkSession) -> int:
-    """Those that are there now. What Spark calls its default parallelism is another number, if somebody set it."""
+    """Those that Spark would fill now. What it calls its default parallelism is another number, if somebody set it; and
+    on Kubernetes an executor may take fewer tasks than it says."""
     if local(spark):
         return int(spark.sparkContext.defaultParallelism)
-    return sum(executor.slots for executor in executors(spark))
+    context: Any = spark.sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 
 
 def executors(spark: SparkSession) -> list[Executor]:

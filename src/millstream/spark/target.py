@@ -13,6 +13,8 @@ class Target:
     job: str
     folder: CheckpointFolder
     identity: str
+    run: str
+    """A name of this run, of all its starts."""
 
     def writer(self, sink: Sink) -> str:
         return f"{self.job}.{sink.name}.{self.identity}"

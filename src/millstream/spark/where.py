@@ -76,6 +76,8 @@ ENVIRONMENT = "environment"
 PYTHON = "spark.pyspark.python"
 MERGED = ("spark.jars", "spark.archives")
 """Settings to which we add."""
+SUPPLEMENTED = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+"""Settings before whose value Spark puts options of its own."""
 
 
 def at_launch(on: Cluster, jars: tuple[Jars, ...], extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -123,8 +125,12 @@ def fits(spark: SparkSession, on: Cluster) -> bool:
     return (
         on.master in (None, spark.sparkContext.master)
         and archived
-        and all(conf.get(name) == value for name, value in on.settings.items() if name not in MERGED)
+        and all(same(name, value, conf.get(name)) for name, value in on.settings.items() if name not in MERGED)
     )
+
+
+def same(name: str, wanted: str, found: str | None) -> bool:
+    return found == wanted or (name in SUPPLEMENTED and found is not None and found.endswith(wanted))
 
 
 def environment(on: Cluster, there: Mapping[str, str]) -> dict[str, str]:

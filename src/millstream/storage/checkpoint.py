@@ -2,20 +2,24 @@
 
 <checkpoint>/millstream.json   job, identity, sources, operators with the shape of their state
 <checkpoint>/sources.json      the ids of what the sources read
+<checkpoint>/history.json      how long the last checkpoints took, and which failed
 <checkpoint>/decisions/        who runs the job, and which epochs count, in one sequence
 <checkpoint>/spark/            offsets, commits and state, as Spark keeps them; `lock`, of the one run
 <checkpoint>/repairs/          Kafka transactions that took the place of others
 <checkpoint>/outbox/           a journal: rows that wait for who carries them on, and how far they have come
 <checkpoint>/received/         a journal: what came from sources that cannot be read again
+<checkpoint>/requests/         what others ask of the run
+<checkpoint>/restoring.json    there while a savepoint is restored into it: no run begins
+<checkpoint>/retired.json      there when the job has gone on in another checkpoint: no run begins
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
+import json
 from dataclasses import dataclass
 
 from millstream.storage.files import Files, files_at
+from millstream.storage.names import file_name
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,24 @@ class CheckpointFolder:
         return f"{self.root}/sources.json"
 
     @property
+    def history(self) -> str:
+        return f"{self.root}/history.json"
+
+    @property
     def decisions(self) -> str:
         return f"{self.root}/decisions"
+
+    @property
+    def restoring(self) -> str:
+        return f"{self.root}/restoring.json"
+
+    @property
+    def retired(self) -> str:
+        return f"{self.root}/retired.json"
+
+    @property
+    def stop_request(self) -> str:
+        return f"{self.root}/requests/stop"
 
     @property
     def repairs(self) -> str:
@@ -86,6 +106,10 @@ class CheckpointFolder:
     def commit_of(self, epoch: int) -> str:
         return f"{self.commits}/{epoch}"
 
+    def state(self, stage: int, stages: int) -> str:
+        """What Spark keeps for a stage, of so many: it counts them from the sinks."""
+        return f"{self.spark}/state/{stages - 1 - stage}"
+
     def source(self, place: int) -> str:
         """What Spark, or a source itself, keeps for the source of this place."""
         return f"{self.spark}/sources/{place}"
@@ -101,14 +125,24 @@ class CheckpointFolder:
             "commits": self.commits,
         }
 
+    def read_up_to(self, place: int) -> dict[str, int]:
+        """By partition, the next offset of a source that the job will read: what the last committed epoch says."""
+        epochs = self.committed()
+        lines = (self.files.read(self.offsets_of(epochs[-1])) or "").splitlines()[2:] if epochs else []
+        # After a version and a line about the epoch, a line for each source: a dash if it has read nothing.
+        line = lines[place] if place < len(lines) else "-"
+        return json.loads(line) if line.startswith("{") else {}
+
     def committed(self) -> list[int]:
         """The epochs that are committed, as far as Spark still has them. Beside them lie checksums."""
         return sorted(int(name) for name in self.files.names(self.commits) if name.isdecimal())
 
 
+def received_topic(system: str, label: str) -> str:
+    """The topic into which a source is received."""
+    return file_name(f"{system}.{label}")
+
+
 def outbox_topic(sink: str) -> str:
     """The topic in which a sink's rows wait: of the same name, if a topic can have it."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", sink)
-    if plain == sink and not sink.startswith("."):
-        return sink
-    return f"_{plain}_{hashlib.sha256(sink.encode()).hexdigest()[:8]}"
+    return file_name(sink)

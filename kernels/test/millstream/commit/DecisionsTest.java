@@ -69,12 +69,24 @@ final class DecisionsTest {
 
   @Test
   void whoStartsAgainTakesOverFromItselfOnly() throws IOException {
-    Decisions first = takeOver();
-    Decisions again = Decisions.takeOver(folder.toString(), first.run());
+    Decisions.takeOver(folder.toString(), "a", false);
+    Decisions again = Decisions.takeOver(folder.toString(), "a", true);
     commit(again, 0, rows());
-    Decisions third = Decisions.takeOver(folder.toString(), again.run());
+    Decisions third = Decisions.takeOver(folder.toString(), "a", true);
+    assertThrows(CheckpointException.class, () -> commit(again, 1, rows()));
+    commit(third, 1, rows());
     takeOver();
-    assertThrows(CheckpointException.class, () -> Decisions.takeOver(folder.toString(), third.run()));
+    assertThrows(CheckpointException.class, () -> Decisions.takeOver(folder.toString(), "a", true));
+  }
+
+  @Test
+  void aStartThatFailedAtOnceIsNotSomebodyElse() throws IOException {
+    Decisions.takeOver(folder.toString(), "a", false);
+    for (int failed = 0; failed < 3; failed++) {
+      Decisions.takeOver(folder.toString(), "a", true); // it fails before anybody knows its name
+    }
+    commit(Decisions.takeOver(folder.toString(), "a", true), 0, rows());
+    assertThrows(CheckpointException.class, () -> Decisions.takeOver(folder.toString(), "aa", true));
   }
 
   @Test
@@ -87,7 +99,7 @@ final class DecisionsTest {
       }
       return answer;
     });
-    Decisions run = Decisions.takeOver(broken, folder.toString(), null);
+    Decisions run = Decisions.takeOver(broken, folder.toString(), "a", false);
     run.prepared(0, rows());
     assertThrows(IOException.class, () -> run.commit(0, "v1", NOTHING));
     run.requireOwn();
@@ -182,7 +194,7 @@ final class DecisionsTest {
   private static void run(Path folder, Random random, ConcurrentSkipListMap<Long, String> committed) {
     for (int times = 0; times < 5; times++) {
       try {
-        Decisions run = Decisions.takeOver(slow(Disk.of(folder.toString()), random), folder.toString(), null);
+        Decisions run = Decisions.takeOver(slow(Disk.of(folder.toString()), random), folder.toString(), "a", false);
         for (long epoch = run.lastEpoch() + 1; random.nextInt(12) > 0; epoch++) {
           commit(run, epoch, random.nextBoolean() ? rows() : NOTHING);
           String before = committed.put(epoch, run.toString());

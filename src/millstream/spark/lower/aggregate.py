@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
@@ -18,6 +20,8 @@ from millstream.spark.lower.types import types_of
 
 ROWS = "_rows"
 """In batch: how many rows a group has."""
+FIGURE = re.compile(r"`?f(\d+)`?")
+AS_KEPT = re.compile(r"(?:CAST\()?`?a(\d+)`?(?: AS .*\))?")
 
 
 def shapes(node: Aggregate, rows: Frames) -> tuple[Shape, ...]:
@@ -75,6 +79,23 @@ def accumulators(node: Aggregate, rows: Frames) -> tuple[AccumulatorTold, ...]:
     return tuple(found)
 
 
+def computes(node: Aggregate, rows: Frames) -> dict[str, str]:
+    found = zip(accumulators(node, rows), figures(node, rows[0]).accumulators, strict=True)
+    return {told.field.removeprefix("p"): f"{part.kind}: {', '.join(part.payload)}" for told, part in found}
+
+
+def results(node: Aggregate, rows: Frames) -> dict[str, str]:
+    """Those that are what an accumulator holds, at most cast to another type."""
+    told, sql = accumulators(node, rows), figures(node, rows[0]).results
+    found = {}
+    for part in node.results:
+        figure = FIGURE.fullmatch(part.sql)
+        kept = AS_KEPT.fullmatch(sql[int(figure[1])]) if figure else None
+        if kept is not None:
+            found[told[int(kept[1])].field.removeprefix("p")] = part.name
+    return found
+
+
 def closing_key(node: Aggregate, closing: Closing) -> int:
     """Which key says when a group ends."""
     return next(i for i, part in enumerate(node.keys) if part.name == closing.end)
@@ -119,4 +140,4 @@ def call(part: Figure) -> str:
     return part.computed.batch.format(x=argument, by=part.by.sql if part.by else "", where=where)
 
 
-AGGREGATE = Lowering(shapes, unpack, told, kept, batch)
+AGGREGATE = Lowering(shapes, unpack, told, kept, batch, computes=computes, results=results)

@@ -1,4 +1,4 @@
-"""A stream without doubles: the whole row as payload, with its time."""
+"""A stream without duplicates: the whole row as payload, with its time."""
 
 from __future__ import annotations
 

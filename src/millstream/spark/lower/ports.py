@@ -60,6 +60,13 @@ class Lowering(Generic[N]):
     """The same as plain SQL over all rows, without weights: the judge of the streaming side."""
     gathers: bool = False
     """Whether the kernel gathers rows of many keys, and must be told when the input ends."""
+    computes: Callable[[N, Frames], dict[str, str]] | None = None
+    """What the figures in its saved state are of, by the number at the end of a field's name: by that, and not by their
+    place, they are found again when the step changes."""
+    results: Callable[[N, Frames], dict[str, str]] | None = None
+    """The results that are figures as they are kept, by that number."""
+    layout: int = 1
+    """The version of how its kernel lays out state."""
 
 
 def plain(node: Node, rows: DataFrame) -> DataFrame:

@@ -12,11 +12,12 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 from millstream.errors import MillstreamError
 from millstream.plan.expressions import field
 from millstream.plan.python import Process, StateVar
+from millstream.spark.flow import longest_wait_ms
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, whole_row
 from millstream.spark.lower.state import Kept
 from millstream.spark.lower.told import ListTold, MapTold, ProcessTold
 from millstream.spark.lower.types import schema_of, types_of
-from millstream.spark.python.ship import ship
+from millstream.spark.python.ship import environment, ship
 from millstream.spark.python.spec import ProcessSpec, Variable
 from millstream.spark.python.whole import Whole
 
@@ -46,12 +47,12 @@ def told(node: Process, rows: Frames) -> ProcessTold:
         ),
         output=spec.output.json(),
         command=base64.b64encode(pickle.dumps(spec)).decode(),
-        # The Python that Spark's own Python code runs in.
         python=context.pythonExec,
-        environment={**context.environment, "SPARK_REUSE_WORKER": "1"},
+        environment=environment(context),
         time=None if spec.time is None else node.input.columns[spec.time].field,
         # State that expires by the clock is forgotten by a timer, too.
         clocked=node.run.clocks or (spec.time is None and any(var.ttl_ms for var in spec.variables)),
+        wait_ms=longest_wait_ms(rows[0].sparkSession),
     )
 
 
@@ -74,6 +75,8 @@ def process_spec(node: Process) -> ProcessSpec:
         tuple(variable(var, node) for var in node.run.states),
         node.on_error,
         ship(node.run.code.object, node.name, node.at),
+        node.run.in_flight,
+        node.run.batches,
     )
 
 

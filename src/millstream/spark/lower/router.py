@@ -22,7 +22,7 @@ from millstream.plan.lookup import Lookup
 from millstream.plan.node import Node, Stateless
 from millstream.plan.nodes import Changes, DeadLetters, Explode, Filter, Keep, Project, Versions
 from millstream.plan.python import Call
-from millstream.spark.lower.call import argument, registered
+from millstream.spark.lower.call import argument, of_lists
 from millstream.spark.lower.frames import OP, hidden, static_rows, steps, version_fields
 from millstream.spark.lower.lookup import FOUND, Known
 from millstream.spark.lower.ports import Unpacked
@@ -160,13 +160,19 @@ class FanOut:
         rows = f"transform(`{name}`, `_r` -> {argument(node, '_r')})"
         if not many:
             rows = f"CASE WHEN `{name}` IS NOT NULL THEN array({argument(node, name)}) END"
-        calls, _ = self.column(
-            (*path, "called"), lambda: (f"{registered(node, self.frame.sparkSession)}({rows})", True)
-        )
+        calls = self.called(node, (*path, "called"), rows)
         row = f"`{name}`[`_c`.`i`]" if many else f"`{name}`"
         kept = [(part, f"{row}.{field(part)}") for part in ("_w", *node.input.carries)]
         element = named_struct([*kept, ("_called", "`_c`")])
         return self.column(path, lambda: (f"transform(coalesce(`{calls}`, array()), `_c` -> {element})", True))
+
+    def called(self, node: Call, path: Path, lists: str) -> str:
+        """The column with the function's results."""
+        if path not in self.made:
+            name = f"_n{len(self.made)}"
+            self.frame = of_lists(node, self.frame, lists, name)
+            self.made[path] = (name, True)
+        return self.made[path][0]
 
     @step.register
     def look_up(self, node: Lookup, path: Path, at: Made, before: Lane) -> Made:

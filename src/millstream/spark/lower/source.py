@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
 from pyspark.sql.types import StringType, StructField, StructType
 
 from millstream.plan.connectors import Reader, record_columns
@@ -72,7 +73,8 @@ def read(source: Source, begun: Begun, more: dict[str, str], spark: SparkSession
     begun = begun.format(reader.format).options(**dict(reader.options), **more)
     match reader.gives:
         case "records":
-            return decoded(source, begun.load(), reader, spark)
+            records = begun.load().withColumns({name: expr(sql) for name, sql in reader.computed})
+            return decoded(source, records, reader, spark)
         case "lines":
             lines = begun.load().where("trim(value) <> ''").selectExpr(*LINE)
             return decoded(source, lines, reader, spark)

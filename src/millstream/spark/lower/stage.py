@@ -200,8 +200,13 @@ class Layout:
         return StageShape(key, timed, stateful)
 
     def placed(self, operator: Operator, declared: list[dict[str, Any]]) -> Placed:
-        kept = LOWERINGS[type(operator)].kept(operator)
+        lowering = LOWERINGS[type(operator)]
+        kept = lowering.kept(operator)
         key = tuple(sql_type(type_) for type_ in self.shapes.ports[Port(operator)].key_types)
-        state = StateShape(kept.by, key, tuple(Variable(**part) for part in declared), kept.means)
+        frames = self.shapes.frames(operator)
+        computes = lowering.computes(operator, frames) if lowering.computes else {}
+        results = lowering.results(operator, frames) if lowering.results else {}
+        variables = tuple(Variable(**part) for part in declared)
+        state = StateShape(kept.by, key, variables, kept.means, computes, lowering.layout, results)
         tag = self.stage.operators.index(operator) if self.tagged else None
         return Placed(tag, tuple(self.places[operator]), state)

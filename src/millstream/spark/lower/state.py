@@ -6,7 +6,8 @@ of what, the first rows in which order), a few words do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ class StateShape:
     key: tuple[str, ...]
     variables: tuple[Variable, ...]
     means: tuple[str, ...]
+    computes: dict[str, str] = field(default_factory=dict)
+    """What figures are of, by the number at the end of a field's name."""
+    layout: int = 1
+    """The version of how the kernel lays it out."""
+    results: dict[str, str] = field(default_factory=dict)
+    """By that number, the name of the result that is kept as it is."""
 
 
 @dataclass(frozen=True)
@@ -56,3 +63,17 @@ class StageShape:
     key: tuple[str, ...]
     timers: bool
     operators: dict[str, Placed]
+
+    @classmethod
+    def read(cls, saved: dict[str, Any]) -> StageShape:
+        """As JSON has it."""
+        operators = {name: placed(one) for name, one in saved["operators"].items()}
+        return cls(tuple(saved["key"]), saved["timers"], operators)
+
+
+def placed(saved: dict[str, Any]) -> Placed:
+    state = saved["state"]
+    variables = tuple(Variable(**part) for part in state["variables"])
+    more = {name: state.get(name, {}) for name in ("computes", "results")} | {"layout": state.get("layout", 1)}
+    shape = StateShape(tuple(state["by"]), tuple(state["key"]), variables, tuple(state["means"]), **more)
+    return Placed(saved["tag"], tuple(saved["slots"]), shape)

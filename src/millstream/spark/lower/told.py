@@ -239,7 +239,7 @@ class MapTold:
 class ProcessTold(Told):
     """Schemas are Spark's, in JSON. `values`: the row that holds all value variables. `command`: what the Python
     process runs, in base64. `time`: the payload's field with a row's time. `clocked`: whether it sets timers by the
-    clock."""
+    clock. `wait_ms`: in real time, how long rows may wait for others to go with."""
 
     kind: ClassVar[str] = "process"
     values: str
@@ -251,3 +251,4 @@ class ProcessTold(Told):
     environment: dict[str, str]
     time: str | None
     clocked: bool
+    wait_ms: int
