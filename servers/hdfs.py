@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import signal
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from millstream.spark.fetch import Pin, ivy, java, pinned
-from servers.process import Server, free_port
+from servers.process import Server, free_port, in_own_folder, serve_until_stopped
 
 JAR = Pin(
     "org.apache.hadoop",
@@ -45,23 +41,10 @@ class Hdfs:
         self.server.stop()
 
 
-@contextmanager
-def running() -> Iterator[Hdfs]:
+def running() -> AbstractContextManager[Hdfs]:
     """In a folder of its own, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="millstream-hdfs-"))
-    try:
-        hdfs = Hdfs(folder)
-        try:
-            yield hdfs
-        finally:
-            hdfs.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return in_own_folder("hdfs", Hdfs)
 
 
 if __name__ == "__main__":
-    # Blocked, so that they wait for `sigwait` and end nobody before the server is stopped.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    with running() as started:
-        print(started.url, flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    serve_until_stopped(running(), lambda hdfs: hdfs.url)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
-import signal
 import subprocess
-import tempfile
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from millstream.spark.fetch import java
 from servers.jars import fetched
-from servers.process import Server, free_port
+from servers.process import Server, free_port, in_own_folder, serve_until_stopped
 
 VERSION = "4.3.1"
 LOGGING = "2.25.4"
@@ -178,23 +174,12 @@ def answers(address: str) -> bool:
         return False
 
 
-@contextmanager
-def running(options: tuple[str, ...] = QUICK, told: int | None = None, told_tls: int | None = None) -> Iterator[Kafka]:
+def running(
+    options: tuple[str, ...] = QUICK, told: int | None = None, told_tls: int | None = None
+) -> AbstractContextManager[Kafka]:
     """A broker in a folder of its own, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="millstream-kafka-"))
-    try:
-        kafka = start(folder, options, told, told_tls)
-        try:
-            yield kafka
-        finally:
-            kafka.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return in_own_folder("kafka", lambda folder: start(folder, options, told, told_tls))
 
 
 if __name__ == "__main__":
-    # Blocked, so that they wait for `sigwait` and end nobody before the broker is stopped.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    with running() as broker:
-        print(broker.servers, flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    serve_until_stopped(running(), lambda broker: broker.servers)

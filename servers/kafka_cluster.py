@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +9,7 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 
 from servers.kafka import Node, answers, cluster_id, formatted, free_ports
-from servers.process import Server
+from servers.process import Server, in_own_folder
 
 SMALL = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.level=WARN")
 COPIES = 3
@@ -77,13 +75,6 @@ class Brokers:
 @contextmanager
 def running() -> Iterator[Brokers]:
     """In a folder of their own, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="millstream-brokers-"))
-    try:
-        brokers = Brokers(folder)
-        try:
-            brokers.wait()
-            yield brokers
-        finally:
-            brokers.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with in_own_folder("brokers", Brokers) as brokers:
+        brokers.wait()
+        yield brokers

@@ -9,10 +9,7 @@ installed Spark. There is no network but loopback, and no volumes but empty fold
 from __future__ import annotations
 
 import json
-import shutil
-import signal
 import socket
-import tempfile
 import threading
 import urllib.error
 import urllib.request
@@ -23,7 +20,7 @@ from typing import Any
 
 from millstream.spark.fetch import Pin, ivy, java, pinned
 from servers.pod import Pod
-from servers.process import Server, free_port
+from servers.process import Server, free_port, in_own_folder, serve_until_stopped
 
 JARS = tuple(
     Pin(group, name, version, checksum)
@@ -159,22 +156,11 @@ class Kubernetes:
 @contextmanager
 def running() -> Iterator[Kubernetes]:
     """In a folder of its own, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="millstream-kubernetes-"))
-    try:
-        cluster = Kubernetes(folder)
-        try:
-            yield cluster
-        finally:
-            cluster.stop()
-        if cluster.failure is not None:
-            raise cluster.failure
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with in_own_folder("kubernetes", Kubernetes) as cluster:
+        yield cluster
+    if cluster.failure is not None:
+        raise cluster.failure
 
 
 if __name__ == "__main__":
-    # Blocked, so that they wait for `sigwait` and end nobody before the cluster is stopped.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    with running() as started:
-        print(started.master, flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    serve_until_stopped(running(), lambda cluster: cluster.master)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import signal
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import psycopg
 
-from servers.process import Server, free_port
+from servers.process import Server, free_port, in_own_folder, serve_until_stopped
 
 TRIES = 50
 SETTINGS = (
@@ -108,21 +106,10 @@ def answers(address: str) -> bool:
     return True
 
 
-@contextmanager
-def running(settings: Sequence[str] = SETTINGS) -> Iterator[Postgres]:
+def running(settings: Sequence[str] = SETTINGS) -> AbstractContextManager[Postgres]:
     """A server in a folder of its own, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="millstream-postgres-"))
-    try:
-        server = start(folder, settings)
-        try:
-            yield server
-        finally:
-            server.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return in_own_folder("postgres", lambda folder: start(folder, settings))
 
 
 if __name__ == "__main__":
-    with running() as started:
-        print(started.address(), flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    serve_until_stopped(running(), Postgres.address)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 PATIENCE = 120
 """Seconds after which a server will not come any more."""
@@ -43,6 +47,38 @@ class Server:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+class Stoppable(Protocol):
+    def stop(self) -> None: ...
+
+
+S = TypeVar("S", bound=Stoppable)
+T = TypeVar("T")
+
+
+@contextmanager
+def in_own_folder(name: str, start: Callable[[Path], S]) -> Iterator[S]:
+    """What is started in a folder of its own; both are gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix=f"millstream-{name}-"))
+    try:
+        started = start(folder)
+        try:
+            yield started
+        finally:
+            started.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def serve_until_stopped(running: AbstractContextManager[T], address: Callable[[T], str]) -> None:
+    """Starts servers, prints how they are reached, and stops them at Ctrl-C or `kill`."""
+    signals = {signal.SIGINT, signal.SIGTERM}
+    # Blocked, so that they wait for `sigwait` and end nobody before the servers are stopped.
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    with running as started:
+        print(address(started), flush=True)
+        signal.sigwait(signals)
 
 
 def descendants(pid: int) -> list[int]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import signal
-import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pyarrow.fs import S3FileSystem
 
 from millstream.spark.fetch import java
 from servers.jars import fetched
-from servers.process import Server, free_port
+from servers.process import Server, free_port, in_own_folder, serve_until_stopped
 
 VERSION = "4.1.0"
 JARS = (f"org.gaul:s3proxy:{VERSION}",)
@@ -99,24 +95,15 @@ def settings(endpoint: str, bucket: str | None = None) -> dict[str, str]:
     }
 
 
-@contextmanager
-def running() -> Iterator[S3]:
+def running() -> AbstractContextManager[S3]:
     """In a folder of its own, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="millstream-s3-"))
-    try:
-        s3 = S3(folder)
-        try:
-            yield s3
-        finally:
-            s3.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return in_own_folder("s3", S3)
+
+
+def reached(s3: S3) -> str:
+    lines = (f"spark.hadoop.{name}={value}" for name, value in settings(s3.endpoint).items())
+    return "\n".join([*lines, f"s3a://{BUCKET}"])
 
 
 if __name__ == "__main__":
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    with running() as started:
-        for name, value in settings(started.endpoint).items():
-            print(f"spark.hadoop.{name}={value}")
-        print(f"s3a://{BUCKET}", flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    serve_until_stopped(running(), reached)

@@ -6,10 +6,8 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +18,7 @@ from kernels.test.__main__ import JUNIT
 from millstream.spark.fetch import Pin, ivy, java, pinned
 from millstream.spark.yarn import site as settings
 from servers import hdfs
-from servers.process import Server, command, descendants
+from servers.process import Server, command, descendants, in_own_folder, serve_until_stopped
 
 BOUNCY_CASTLE = tuple(
     Pin("org.bouncycastle", f"{name}-jdk18on", "1.78.1", checksum)
@@ -105,21 +103,12 @@ class Yarn:
 @contextmanager
 def running(machines: int = 2, megabytes: int = 4096) -> Iterator[Yarn]:
     """In a folder of its own, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="millstream-yarn-"))
-    try:
-        with hdfs.running() as storage:
-            yarn = Yarn(folder, storage.url, machines, megabytes)
-            try:
-                yield yarn
-            finally:
-                yarn.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with (
+        hdfs.running() as storage,
+        in_own_folder("yarn", lambda folder: Yarn(folder, storage.url, machines, megabytes)) as yarn,
+    ):
+        yield yarn
 
 
 if __name__ == "__main__":
-    # Blocked, so that they wait for `sigwait` and end nobody before the cluster is stopped.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    with running(int(sys.argv[1]) if sys.argv[1:] else 2) as started:
-        print(started.conf, flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    serve_until_stopped(running(int(sys.argv[1]) if sys.argv[1:] else 2), lambda yarn: str(yarn.conf))

@@ -1,4 +1,4 @@
-"""A small disk of its own for the checkpoint, which can be filled up. It takes root to mount one."""
+"""A small disk that can be filled up. It takes root to mount one."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Disk:
 
 
 @contextmanager
-def mounted(path: Path) -> Iterator[Disk | None]:
+def mounted(path: Path, megabytes: int = MEGABYTES) -> Iterator[Disk | None]:
     """None where mounting is not allowed: the folder is then an ordinary one."""
     path.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "none", str(path)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", str(path)]
     if subprocess.run(command, capture_output=True).returncode != 0:
         yield None
         return

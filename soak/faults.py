@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -11,6 +10,7 @@ from servers.kafka import Kafka
 from servers.postgres import Postgres
 from servers.proxy import Proxy
 from soak.disk import Disk
+from soak.kinds import Kind
 from soak.process import JobProcess
 
 NOTICED = 4
@@ -78,15 +78,7 @@ def killed(world: World) -> None:
     world.job.start()
 
 
-@dataclass(frozen=True)
-class Kind:
-    name: str
-    strike: Callable[[World], None]
-    share: int
-    """Of twenty-five faults, so many."""
-
-
-KINDS = (
+KINDS: tuple[Kind[World], ...] = (
     Kind("connections to Kafka cut", kafka_cut, 5),
     Kind("Kafka out of reach for up to 3 s", kafka_away, 4),
     Kind("broker killed and started again", kafka_restarted, 2),
@@ -94,16 +86,6 @@ KINDS = (
     Kind("connections to Postgres silently gone", postgres_silent, 1),
     Kind("Postgres out of reach for up to 3 s", postgres_away, 3),
     Kind("Postgres killed and started again", postgres_restarted, 3),
-    Kind("disk of the checkpoint full for up to 3 s", disk_full, 2),
-    Kind("job killed and started again", killed, 1),
+    Kind("disk of the checkpoint full for up to 3 s", disk_full, 2, as_root=True),
+    Kind("job killed and started again", killed, 1, ends_job=True),
 )
-
-
-def order(count: int, random: Random, root: bool) -> list[Kind]:
-    """Every kind by its share, in any order, and each of them early on."""
-    kinds = [kind for kind in KINDS if root or kind.strike is not disk_full]
-    listed = random.sample(kinds, len(kinds))
-    while len(listed) < count:
-        shares = [kind for kind in kinds for _ in range(kind.share)]
-        listed += random.sample(shares, len(shares))
-    return listed[:count]

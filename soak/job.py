@@ -7,10 +7,9 @@ customers (Postgres, CDC) ──┴─▶ named (Postgres)       kept right as b
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import millstream as ms
@@ -18,25 +17,19 @@ from millstream import files, kafka, postgres
 from millstream.plan.connectors import Jars
 from millstream.spark import session
 from millstream.spark.memory import QUICK
+from soak.places import Saved
 
 RESTARTS = ms.exponential_delay(first="200 ms", most="1 second", calm="5 seconds")
 
 
 @dataclass(frozen=True)
-class Places:
+class Places(Saved):
     """Where the job finds its servers, all of them behind a proxy, and its folders."""
 
     kafka: str
     postgres: str
     checkpoint: str
     files: str
-
-    def save(self, folder: Path) -> None:
-        (folder / "places.json").write_text(json.dumps(asdict(self)))
-
-    @classmethod
-    def load(cls, folder: Path) -> Places:
-        return cls(**json.loads((folder / "places.json").read_text()))
 
 
 def job(places: Places) -> ms.Job:

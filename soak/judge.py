@@ -60,14 +60,24 @@ def table(address: str, query: str) -> Rows:
         return Counter(connection.execute(query).fetchall())
 
 
-def named(given: Rows, customers: Rows) -> Rows:
-    """What the job's join should be, in a few lines of Python."""
+def totals(given: Rows) -> dict[int, tuple[int, int]]:
+    """How many orders each customer has, and their sum."""
     counts: Counter[int] = Counter()
-    totals: Counter[int] = Counter()
+    sums: Counter[int] = Counter()
     for _, customer, price in given.elements():
         counts[customer] += 1
-        totals[customer] += price
-    return Counter((id, name, counts[id], totals[id]) for id, name in customers if id in counts)
+        sums[customer] += price
+    return {customer: (counts[customer], sums[customer]) for customer in counts}
+
+
+def named(given: Rows, customers: Rows) -> Rows:
+    """What the job's join should be, in a few lines of Python."""
+    found = totals(given)
+    return Counter((id, name, *found[id]) for id, name in customers if id in found)
+
+
+def compared(sink: str, want: Rows, have: Rows) -> Verdict:
+    return Verdict(sink, want.total(), (want - have).total(), (have - want).total())
 
 
 def verdicts(servers: str, address: str, files: Path) -> list[Verdict]:
@@ -78,7 +88,4 @@ def verdicts(servers: str, address: str, files: Path) -> list[Verdict]:
         "files (JSON)": (given, orders(in_files(files))),
         "named (Postgres)": (named(given, customers), table(address, "SELECT id, name, orders, total FROM named")),
     }
-    return [
-        Verdict(sink, want.total(), (want - have).total(), (have - want).total())
-        for sink, (want, have) in found.items()
-    ]
+    return [compared(sink, want, have) for sink, (want, have) in found.items()]

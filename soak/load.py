@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import threading
 from random import Random
@@ -23,28 +22,60 @@ SETTINGS = {
 }
 
 
-class Load:
-    """Two threads. What they have sent is found in Kafka and Postgres themselves."""
+class Background:
+    """A thread that does something over and over, as long as the block lasts."""
 
-    def __init__(self, servers: str, address: str, seed: int) -> None:
-        self._producer = Producer({"bootstrap.servers": servers, **SETTINGS})
-        self._address = address
-        self._seed = seed
+    def __init__(self) -> None:
         self._stop = threading.Event()
-        self._threads = [threading.Thread(target=each) for each in (self._orders, self._customers)]
+        self._thread = threading.Thread(target=self._go)
 
-    def _orders(self) -> None:
+    def _go(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+class Load(Background):
+    """Orders. What was sent is found in Kafka itself."""
+
+    def __init__(self, servers: str, seed: int, customers: int = CUSTOMERS) -> None:
+        super().__init__()
+        self._producer = Producer({"bootstrap.servers": servers, **SETTINGS})
+        self._seed = seed
+        self._customers = customers
+        self.next = 0
+        """The number of the order that comes next."""
+
+    def _go(self) -> None:
         random = Random(self._seed)
-        for step in itertools.count():
-            if self._stop.wait(STEP):
-                return
-            for number in range(step * PER_STEP, (step + 1) * PER_STEP):
-                order = {"id": number, "customer": random.randrange(CUSTOMERS), "price": random.randint(1, 100)}
+        while not self._stop.wait(STEP):
+            for number in range(self.next, self.next + PER_STEP):
+                order = {"id": number, "customer": random.randrange(self._customers), "price": random.randint(1, 100)}
                 self._producer.produce("orders", json.dumps(order), partition=number % 2)
+            self.next += PER_STEP
             self._producer.poll(0)
 
-    def _customers(self) -> None:
-        """Inserts, updates and deletes, each a transaction; one that the server did not take is left out."""
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        if self._producer.flush(60):
+            raise RuntimeError("Kafka did not take all orders")
+
+
+class Customers(Background):
+    """Inserts, updates and deletes, each a transaction; one that the server did not take is left out."""
+
+    def __init__(self, address: str, seed: int) -> None:
+        super().__init__()
+        self._address = address
+        self._seed = seed
+
+    def _go(self) -> None:
         random = Random(self._seed + 1)
         while not self._stop.wait(STEP):
             customer, name = random.randrange(CUSTOMERS), f"name {random.randrange(1000)}"
@@ -54,15 +85,3 @@ class Load:
                 else:
                     upsert = "INSERT INTO customers VALUES (%s, %s) ON CONFLICT (id) DO UPDATE SET name = excluded.name"
                     connection.execute(upsert, [customer, name])
-
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        if self._producer.flush(60):
-            raise RuntimeError("Kafka did not take all orders")

@@ -1,4 +1,4 @@
-"""The job's process: started, killed, and asked how far it is."""
+"""The job's process: started, killed, and waited for."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from millstream.storage import CheckpointFolder
-from soak.job import Places
-
 AGAIN = re.compile(r'job "soak" failed and is started again in [\d.]+ s: (.*)')
+ROOT = Path(__file__).parents[1]
 PATIENCE = 240
 """Seconds after which a job will not come any more."""
 
 
 class JobProcess:
-    """With its JVM in a process group of its own."""
+    """A module's job, which finds its places in the folder. With its JVM it is a process group of its own."""
 
-    def __init__(self, folder: Path, places: Places) -> None:
+    def __init__(self, module: str, folder: Path, log: Path | None = None) -> None:
+        self._module = module
         self._folder = folder
-        self._checkpoint = CheckpointFolder.at(places.checkpoint)
-        self.log = folder / "job.log"
+        self.log = log or folder / "job.log"
         self.given_up = 0
         """How often it ended for good, against its policy, and was started by hand."""
         self.start()
@@ -33,8 +32,9 @@ class JobProcess:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "soak.job", str(self._folder)],
-                env={**os.environ, "MILLSTREAM_LOG": str(self._folder / "spark.log")},
+                [sys.executable, "-m", self._module, str(self._folder)],
+                cwd=self._folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT), "MILLSTREAM_LOG": str(self._folder / "spark.log")},
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -45,14 +45,10 @@ class JobProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    def epoch(self) -> int:
-        """The last committed one, or -1."""
-        return max(self._checkpoint.committed(), default=-1)
-
-    def until_epoch(self, epoch: int, after: str) -> float:
-        """Waits until an epoch is committed; how many seconds it took."""
+    def until(self, reached: Callable[[], bool], after: str) -> float:
+        """Waits until the job has come so far; how many seconds it took."""
         begun = time.monotonic()
-        while self.epoch() < epoch:
+        while not reached():
             if self._process.poll() is not None:
                 print(f"the job ended after: {after}\n{self.said()[-3000:]}", file=sys.stderr)
                 self.given_up += 1

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
 from statistics import median
+from typing import Any
 
-from soak.faults import KINDS, killed
 from soak.judge import Verdict
+from soak.kinds import Kind
+from soak.strike import Struck
 
 
-@dataclass(frozen=True)
-class Struck:
-    """One fault: how long until two more epochs were committed, and why the job was started again, if it was."""
-
-    kind: str
-    seconds: float
-    reasons: tuple[str, ...]
-    given_up: bool = False
-    """Whether it ended for good, and was started by hand."""
-
-
-def table(struck: list[Struck]) -> str:
-    """By itself: by the job's policy. Back at work: from when the fault is over to the second epoch after it."""
+def table(struck: list[Struck], kinds: Iterable[Kind[Any]]) -> str:
+    """By itself: by the job's policy. Back at work: counted from when the fault is over."""
     lines = ["| fault | times | waited through | started again by itself | gave up | back at work, median / longest |"]
     lines.append("|---|--:|--:|--:|--:|--:|")
-    for kind in KINDS:
+    for kind in kinds:
         mine = [part for part in struck if part.kind == kind.name]
         if mine:
             ended = sum(part.given_up for part in mine)
             again = sum(bool(part.reasons) and not part.given_up for part in mine)
-            waited = 0 if kind.strike is killed else len(mine) - again - ended
+            waited = 0 if kind.ends_job else len(mine) - again - ended
             times = [part.seconds for part in mine]
             length = f"{median(times):.1f} s / {max(times):.1f} s"
             lines.append(f"| {kind.name} | {len(mine)} | {waited} | {again} | {ended} | {length} |")
@@ -49,6 +40,8 @@ def sinks(verdicts: list[Verdict]) -> str:
     )
 
 
-def last_line(faults: int, verdicts: list[Verdict]) -> str:
+def last_line(faults: int, verdicts: list[Verdict], wrong: int | None = None) -> str:
+    """`wrong`: how many keys have a state that the input does not explain, if it was looked at."""
     lost, duplicated = (sum(part.lost for part in verdicts), sum(part.duplicated for part in verdicts))
-    return f"{faults} faults, lost {lost}, duplicated {duplicated}"
+    state = "" if wrong is None else f", state wrong {wrong}"
+    return f"{faults} faults, lost {lost}, duplicated {duplicated}{state}"

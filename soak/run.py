@@ -12,15 +12,17 @@ from random import Random
 import psycopg
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from millstream.storage import CheckpointFolder
 from servers import kafka, postgres
 from servers.proxy import Proxy
 from soak.disk import mounted
-from soak.faults import Kind, World, order
+from soak.faults import KINDS, World
 from soak.job import Places
 from soak.judge import Verdict, verdicts
-from soak.load import Load
+from soak.kinds import order
+from soak.load import Customers, Load
 from soak.process import PATIENCE, JobProcess
-from soak.report import Struck
+from soak.strike import Plan, Struck, strike_all
 
 TABLES = """
 CREATE TABLE customers (id INT PRIMARY KEY, name TEXT);
@@ -47,7 +49,7 @@ def world(seed: int) -> Iterator[tuple[World, Places]]:
         broker = stack.enter_context(kafka.running(told=to_kafka.port))
         database = stack.enter_context(postgres.running())
         to_kafka.to, to_postgres.to = broker.port, database.port
-        topics(to_kafka)
+        topics(to_kafka.port, "orders", "every")
         with psycopg.connect(database.address()) as connection:
             connection.execute(TABLES)
         address = f"postgresql://soak@127.0.0.1:{to_postgres.port}/postgres?{QUICK}"
@@ -55,39 +57,33 @@ def world(seed: int) -> Iterator[tuple[World, Places]]:
             f"127.0.0.1:{to_kafka.port}", address, str(folder / "disk" / "checkpoint"), str(folder / "files")
         )
         places.save(folder)
-        job = JobProcess(folder, places)
+        job = JobProcess("soak.job", folder)
         stack.callback(job.kill)
         yield World(broker, to_kafka, database, to_postgres, disk, job, Random(seed)), places
 
 
-def topics(way: Proxy) -> None:
-    admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{way.port}"})
-    for made in admin.create_topics([NewTopic(name, 2, 1) for name in ("orders", "every")]).values():
+def topics(port: int, *names: str) -> None:
+    admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"})
+    for made in admin.create_topics([NewTopic(name, 2, 1) for name in names]).values():
         made.result()
 
 
-def soak(
-    faults: int, until: float | None, seed: int, tell: Callable[[Struck], None]
-) -> tuple[list[Struck], list[Verdict]]:
-    with world(seed) as (there, places):
-        struck: list[Struck] = []
-        with Load(places.kafka, there.postgres.address(), seed):
-            there.job.until_epoch(2, "its start")
-            for kind in order(faults, there.random, there.disk is not None):
-                struck.append(strike(kind, there))
-                tell(struck[-1])
-                if until is not None and time.monotonic() > until:
-                    break
+def soak(plan: Plan) -> tuple[list[Struck], list[Verdict]]:
+    with world(plan.seed) as (there, places):
+        committed = CheckpointFolder.at(places.checkpoint)
+
+        def epoch() -> int:
+            return max(committed.committed(), default=-1)
+
+        def two_more() -> Callable[[], bool]:
+            wanted = epoch() + 2
+            return lambda: epoch() >= wanted
+
+        with Load(places.kafka, plan.seed), Customers(there.postgres.address(), plan.seed):
+            there.job.until(lambda: epoch() >= 2, "its start")
+            kinds = order(KINDS, plan.faults, there.random, there.disk is not None)
+            struck = strike_all(kinds, there, there.job, two_more, plan)
         return struck, ended(there, places)
-
-
-def strike(kind: Kind, there: World) -> Struck:
-    """Somewhere within an epoch; and then until the job has done two more, so that the next fault meets it at work."""
-    time.sleep(there.random.uniform(0, 0.5))
-    before, ends = len(there.job.failures()), there.job.given_up
-    kind.strike(there)
-    seconds = there.job.until_epoch(there.job.epoch() + 2, kind.name)
-    return Struck(kind.name, seconds, tuple(there.job.failures()[before:]), there.job.given_up > ends)
 
 
 def ended(there: World, places: Places) -> list[Verdict]:
