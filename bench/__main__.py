@@ -1,4 +1,4 @@
-"""`python -m bench basics|nexmark|kafka|process [--events N] [--rounds N]`: each says more with `--help`."""
+"""`python -m bench COMMAND`: basics, brokers, epochs, nexmark, kafka, latency, process, storage or scale (`--help`)."""
 
 from __future__ import annotations
 
@@ -40,6 +40,25 @@ def run_basics(events: int, rounds: int, only: str) -> None:
     basics.run(events, rounds, tuple(part for part in only.split(",") if part))
 
 
+@main.command("epochs")
+@click.option("--rounds", default=3, help="How often each is measured; the median counts.")
+def run_epochs(rounds: int) -> None:
+    """What an epoch costs that has next to nothing to do, and a run in real time that rests."""
+    from bench import epochs
+
+    epochs.run(rounds)
+
+
+@main.command("brokers")
+@click.option("--messages", default=10_000, help="How many each source receives.")
+@click.option("--rounds", default=3, help="How often each is measured; the median counts.")
+def run_brokers(messages: int, rounds: int) -> None:
+    """What receiving from a broker costs, beside the bare loop of its own client."""
+    from bench import brokers
+
+    brokers.run(messages, rounds)
+
+
 @main.command("kafka")
 @click.option("--events", default=1_000_000, help="How many events each way reads.")
 @click.option("--rounds", default=3, help="How often each is measured; the median counts.")
@@ -48,6 +67,21 @@ def run_kafka(events: int, rounds: int) -> None:
     from bench import kafka
 
     kafka.run(events, rounds)
+
+
+@main.command("savepoints")
+@click.option("--keys", default=1_000_000, help="How many keys the job's state has.")
+@click.option("--parallelism", default=2, help="Into how many parts its state is divided at first.")
+@click.option("--flink/--no-flink", default=True, help="Whether Flink does the same beside it.")
+@click.option("--latency", is_flag=True, help="Instead, how late rows are in real time while a savepoint is written.")
+def run_savepoints(keys: int, parallelism: int, flink: bool, latency: bool) -> None:
+    """A checkpoint, a savepoint, a restore and another parallelism of a job with many keys, beside Flink."""
+    from bench import savepoints, savepoints_latency
+
+    if latency:
+        savepoints_latency.run(keys)
+    else:
+        savepoints.run(keys, parallelism, flink=flink)
 
 
 @main.command("nexmark")
@@ -74,14 +108,56 @@ def run_nexmark(
     print(report(nexmark.run(wanted), wanted))
 
 
-@main.command("process")
-@click.option("--events", default=200_000, help="How many events each case reads.")
-@click.option("--rounds", default=1, help="How often each is measured; the median counts.")
-def run_process(events: int, rounds: int) -> None:
-    """Python code with state, against Spark's own transformWithState in Python."""
-    from bench import process
+@main.command("latency")
+@click.option("--cases", default="matches,through,journal", help="Some of these.")
+@click.option("--rates", default="1000,10000", help="Records per second.")
+@click.option("--every", default="1,5", help="Seconds between two checkpoints.")
+@click.option("--engines", default="millstream,flink", help="Some of these.")
+@click.option("--seconds", default=30, help="How long each is measured.")
+@click.option("--warm-up", default=60, help="Seconds of load before that.")
+@click.option("--picture", type=click.Path(), help="Where to draw what is known, as SVG.")
+def run_latency(
+    cases: str, rates: str, every: str, engines: str, seconds: int, warm_up: int, picture: str | None
+) -> None:
+    """Likes become matches, and rows pass through, from topic to topic, beside Flink: how late, and at what cost.
 
-    process.run(events, rounds)
+    What earlier runs found is kept, and shown with the rest: so a long run can be made of short ones.
+    """
+    from bench.latency import command
+
+    command.run(cases, rates, every, engines, seconds, warm_up, picture)
+
+
+@main.command("process")
+@click.option("--rows", default=1_000_000, help="How many rows each way reads.")
+@click.option("--rounds", default=1, help="How often each is measured, after a warm-up; the median counts.")
+@click.option("--only", default="", help='Some of the ways, by parts of their names: "keyed;bytewax".')
+def run_process(rows: int, rounds: int, only: str) -> None:
+    """Python code, beside hand-written PySpark, PyFlink, Bytewax and Quix: CPU seconds per million rows."""
+    from bench.process import command
+
+    command.run(rows, rounds, tuple(part for part in only.split(";") if part))
+
+
+@main.command("storage")
+@click.option("--epochs", default=20, help="Of each measured run.")
+@click.option("--rounds", default=3, help="How often each is measured; the cheapest counts.")
+def run_storage(epochs: int, rounds: int) -> None:
+    """An epoch on HDFS and S3, beside one on a local disk: CPU seconds and requests."""
+    from bench import storage
+
+    storage.run(epochs, rounds)
+
+
+@main.command("scale")
+@click.option("--rows", default=400_000, help="How many are read at each parallelism.")
+@click.option("--keys", default=1_500_000, help="How many have state in the end, about a kilobyte each.")
+@click.option("--parallelism", default="1,2,4,8,16", help="Which ones.")
+def run_scale(rows: int, keys: int, parallelism: str) -> None:
+    """How cost grows with parallelism and with state, on four executors; drawn into bench/scale.svg."""
+    from bench import scale
+
+    scale.run(rows, keys, tuple(int(part) for part in parallelism.split(",")))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A filter, a keyed aggregate, a join, and a stream enriched from a table: Millstream beside hand-written PySpark.
 
-Both read the same journal topics with the same source and write to the same kind of sink, so that the difference
-is the engine's. One JVM runs both, in turn, after a warm-up.
+Both read the same journal topics with the same source. Millstream writes to a topic, exactly once; PySpark writes text
+files by `foreachBatch`. One JVM runs both, in turn, after a warm-up.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Case:
 class Bench:
     """A folder with the events, and a session that both sides use."""
 
-    def __init__(self, folder: Path, events: int) -> None:
+    def __init__(self, folder: Path, events: int, spark: SparkSession | None = None) -> None:
         self.folder = folder
         self.path = str(folder / "journal")
         self.events = events
-        self.spark = session.make(2, PARALLELISM, {})
+        self.spark = spark or session.make(2, PARALLELISM, {})
         self._runs = itertools.count()
 
     def source(self, topic: str, of: int) -> journal.JournalSource:
@@ -60,7 +60,7 @@ class Bench:
         return records.select(expr(f"from_json(CAST(value AS STRING), '{EVENT}')").alias("e")).select("e.*")
 
     def latest(self, topic: str, of: int) -> DataFrame:
-        """A table by its upserts, read anew for each epoch."""
+        """A table by its upserts, read again for each epoch."""
         reader = self.source(topic, of).reader()
         records = self.own().read.format(reader.format).options(**dict(reader.options)).load()
         rows = records.select(expr(f"from_json(CAST(value AS STRING), '{EVENT}')").alias("e"), "offset")
@@ -85,16 +85,13 @@ class Bench:
         return measured(lambda: job.run(ms.available_now(), spark=self.spark))
 
     def by_pyspark(self, case: Case) -> Cost:
-        checkpoint, topic = self.fresh()
-        sinks = [
-            {"name": "out", "kind": "journal", "writer": "bench", "path": self.path, "topic": topic, "mode": "append"}
-        ]
+        checkpoint, out = self.fresh()
+
+        def write(rows: DataFrame, epoch: int) -> None:
+            rows.selectExpr("to_json(struct(*)) AS value").write.text(str(self.folder / out / str(epoch)))
 
         def work() -> None:
-            key = "to_json(struct(k))" if case.name == "aggregate" else "NULL"
-            record = (f"CAST({key} AS BINARY) AS key", "CAST(to_json(struct(*)) AS BINARY) AS value")
-            rows = case.pyspark(self).selectExpr("0 AS sink", *record, "1L AS w")
-            writer = rows.writeStream.format("millstream-sinks").option("sinks", json.dumps(sinks))
+            writer = case.pyspark(self).writeStream.foreachBatch(write)
             writer = writer.outputMode("append" if case.name == "join" else "update")
             writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
 

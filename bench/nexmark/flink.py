@@ -71,9 +71,16 @@ class Flink:
     """One cluster for all queries. Close it."""
 
     def __init__(
-        self, tools: Path, work: Path, events: Path, judged: Path, parallelism: int, more: tuple[Path, ...] = ()
+        self,
+        tools: Path,
+        work: Path,
+        events: Path,
+        judged: Path,
+        parallelism: int,
+        more: tuple[Path, ...] = (),
+        other: dict[str, str] | None = None,
     ) -> None:
-        """`more`: other jars beside Flink's own."""
+        """`more`: other jars beside Flink's own; `other`: settings that differ from the benchmark's."""
         jars = install(tools)
         own = flink_jar(tools / "jars", jars)
         self.work = work
@@ -83,7 +90,7 @@ class Flink:
         self._runs = itertools.count()
         work.mkdir(parents=True, exist_ok=True)
         opened = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED]
-        chosen = [f"{name}={value}" for name, value in settings(work, parallelism).items()]
+        chosen = [f"{name}={value}" for name, value in {**settings(work, parallelism), **(other or {})}.items()]
         path = ":".join(map(str, (own, *more, f"{jars}/*")))
         command = ["java", f"-Xmx{MEMORY}", *opened, "-cp", path, "nexmark.flink.Runner", *chosen]
         with (work / "flink.log").open("w") as log:
@@ -103,9 +110,21 @@ class Flink:
 
     def run(self, statements: list[str]) -> Cost:
         """What a script costs."""
+        script = self._written(statements)
+        return measured(lambda: self._ask(f"run {script}"), of=self.process.pid)
+
+    def start(self, statements: list[str]) -> None:
+        """A script whose last statement does not end by itself."""
+        self._ask(f"start {self._written(statements)}")
+
+    def stop(self) -> None:
+        """Ends what was started."""
+        self._ask("stop")
+
+    def _written(self, statements: list[str]) -> Path:
         script = self.work / f"script-{next(self._runs)}.sql"
         script.write_text(";\n".join(statements))
-        return measured(lambda: self._ask(f"run {script}"), of=self.process.pid)
+        return script
 
     def results(self, query: str, to: Path) -> None:
         """Every change of the result, as lines: op and fields, with tabs between."""

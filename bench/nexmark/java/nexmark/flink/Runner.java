@@ -17,13 +17,15 @@ import org.apache.flink.util.CloseableIterator;
 
 /**
  * A cluster that stays, for one script after the other. Each line of the input names one: {@code run FILE}, or
- * {@code collect FILE OUT}, which writes the changes of the script's last query as rows {@code op TAB fields}. The
- * answer is a line: {@code done}, or {@code failed} and why.
+ * {@code collect FILE OUT}, which writes the changes of the script's last query as rows {@code op TAB fields}, or
+ * {@code start FILE}, whose last query is ended by {@code stop}. The answer is a line: {@code done}, or {@code failed}
+ * and why. A script may begin with settings: {@code SET name=value}.
  */
 public final class Runner {
   private static final String END = ";\n";
 
   private final Configuration settings;
+  private TableResult started;
 
   private Runner(Configuration settings) {
     this.settings = settings;
@@ -57,7 +59,12 @@ public final class Runner {
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       String[] words = line.split(" ");
       try {
-        script(Files.readString(Path.of(words[1])), words[0].equals("collect") ? Path.of(words[2]) : null);
+        if (words[0].equals("stop")) {
+          started.getJobClient().orElseThrow().cancel().get();
+        } else {
+          boolean waits = !words[0].equals("start");
+          script(Files.readString(Path.of(words[1])), words[0].equals("collect") ? Path.of(words[2]) : null, waits);
+        }
         System.out.println("done");
       } catch (Exception error) {
         error.printStackTrace();
@@ -70,7 +77,7 @@ public final class Runner {
     }
   }
 
-  private void script(String text, Path out) throws Exception {
+  private void script(String text, Path out, boolean waits) throws Exception {
     TableEnvironment tables = TableEnvironment.create(EnvironmentSettings.newInstance()
         .inStreamingMode()
         .withConfiguration(settings)
@@ -81,9 +88,17 @@ public final class Runner {
       if (statement.isEmpty()) {
         continue;
       }
+      if (statement.startsWith("SET ")) {
+        String[] setting = statement.substring(4).split("=");
+        tables.getConfig().set(setting[0], setting[1]);
+        continue;
+      }
       TableResult result = tables.executeSql(statement);
-      if (i == statements.length - 1 && out != null) {
+      boolean last = i == statements.length - 1;
+      if (last && out != null) {
         write(result, out);
+      } else if (last && !waits) {
+        started = result;
       } else {
         result.await();
       }
