@@ -31,10 +31,12 @@ LONGEST = (
     "delta/test_delta_kill.py",
 )
 """Folders and files of minutes. A worker takes each whole: begun last, it would leave the other without work."""
-TOGETHER = ("kafka", "postgres", "storage")
+TOGETHER = ("activemq", "kafka", "kinesis", "postgres", "rabbitmq", "sqs", "storage")
 """Folders whose files share a server: one worker takes them all."""
 APART = ("oracle/test_law.py",)
 """Files of many tests that share nothing but Spark: whoever is free takes the next one. They come last."""
+LONG_SECONDS = 3600
+"""After this a test that is marked long hangs. pyproject.toml has the limit of all others."""
 FIXED_SEED = 1
 SEED = "MILLSTREAM_SEED"
 
@@ -75,6 +77,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if group(item) not in APART:
             item.add_marker(pytest.mark.xdist_group(group(item)))
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.timeout(LONG_SECONDS))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A worker that xdist does not tell the groups by the names of tests would take single tests of a file."""
+    if hasattr(session.config, "workerinput"):
+        grouped = [item for item in session.items if item.get_closest_marker("xdist_group")]
+        assert all("@" in item.nodeid for item in grouped), "pytest-xdist does not know the groups of this pytest"
 
 
 def group(item: pytest.Item) -> str:
@@ -84,7 +95,7 @@ def group(item: pytest.Item) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--golden", action="store_true", help="write the golden texts anew")
+    parser.addoption("--golden", action="store_true", help="rewrite the golden texts")
     parser.addoption("--long", action="store_true", help="with what is long and random, too")
     parser.addoption("--seed", type=int, help="the seed of random tests that is new in every run")
 
@@ -98,7 +109,9 @@ def golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def millstream_connectors(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """Fetched only if a test is to need them."""
-    return ("kafka", "s3") if any(item.get_closest_marker("server") for item in request.session.items) else ()
+    return (
+        ("kafka", "rabbitmq", "s3") if any(item.get_closest_marker("server") for item in request.session.items) else ()
+    )
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from servers.kubernetes import Kubernetes, running
 from servers.pod import IMAGE
 from tests.cluster.drivers import MILLSTREAM, PYTHON, script, until
 from tests.cluster.likes import Likes
+from tests.cluster.losses import goes_on
 
 pytestmark = pytest.mark.long
 MORE = {
@@ -64,22 +65,11 @@ def test_real_time_goes_on_when_pods_are_lost(kubernetes: Kubernetes, likes: Lik
     memory = first[0].spec["spec"]["containers"][0]["resources"]["limits"]["memory"]
     assert memory == "984Mi"  # 600, and what Spark adds
 
-    likes.send(range(10, 30))
-    first[0].kill()
-    likes.send(range(30, 40))
-    until(lambda: likes.whole, ran)
+    def deleted() -> None:
+        assert kubernetes.pods() != first  # the first one was replaced
+        kubernetes.delete(first[1])
 
-    likes.send(range(40, 60))
-    kubernetes.delete(first[1])
-    likes.send(range(60, 70))
-    until(lambda: likes.whole, ran)
-    assert not {pod.name for pod in first} & {pod.name for pod in kubernetes.pods()}
-
-    Path(likes.path).with_name("stop").touch()
-    lines = ran.lines()
-    assert lines[0] == "running"
-    assert lines[1].startswith("stopped MS-RUN-0"), ran.stderr
-    assert (likes.matches, likes.popular) == (likes.expected_matches, likes.expected_popular)
+    goes_on(ran, likes, [first[0].kill, deleted])
 
 
 def test_python_steps(kubernetes: Kubernetes, likes: Likes, submitter: Any, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from servers import kafka
 from servers.yarn import Yarn, running
 from tests.cluster.drivers import MILLSTREAM, PYTHON, script, until
 from tests.cluster.likes import Likes
+from tests.cluster.losses import goes_on
 from tests.kafka.broker import Topics
 
 pytestmark = pytest.mark.long
@@ -61,16 +62,7 @@ def test_real_time_goes_on_when_a_container_dies(yarn: Yarn, likes: Likes, submi
     # As many as real time needs: nobody said how many.
     assert len(yarn.executors) == 2
 
-    likes.send(range(10, 30))
-    os.kill(yarn.executors[0], signal.SIGKILL)
-    likes.send(range(30, 40))
-    until(lambda: likes.whole, ran)
-
-    Path(likes.path).with_name("stop").touch()
-    lines = ran.lines()
-    assert lines[0] == "running"
-    assert lines[1].startswith("stopped MS-RUN-0"), ran.stderr
-    assert (likes.matches, likes.popular) == (likes.expected_matches, likes.expected_popular)
+    goes_on(ran, likes, [lambda: os.kill(yarn.executors[0], signal.SIGKILL)])
 
 
 def test_a_driver_on_the_cluster_that_dies_is_started_again(yarn: Yarn, likes: Likes, submitter: Any) -> None:

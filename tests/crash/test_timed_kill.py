@@ -1,4 +1,4 @@
-"""Windows, sessions, joins within a time, rows without their doubles and timers of Python code, in one job: killed in
+"""Windows, sessions, joins within a time, rows without duplicates and timers of Python code, in one job: killed in
 epoch after epoch, it says what it says without that, and what batch SQL says."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.crash.timed_job import CLOSING, INPUTS, LIMITS, timed_job
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ROWS = 120
 FAULTS = (

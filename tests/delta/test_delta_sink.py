@@ -74,7 +74,7 @@ def test_a_crash_while_an_epoch_is_carried(
     check(folder, 100)
 
 
-def test_a_table_that_is_lost_is_not_begun_anew_in_silence(folder: Path, spark: SparkSession) -> None:
+def test_a_table_that_is_lost_is_not_started_over_in_silence(folder: Path, spark: SparkSession) -> None:
     run(folder, spark)
     shutil.rmtree(folder / "orders")
     send(folder, [100])

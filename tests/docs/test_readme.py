@@ -48,6 +48,38 @@ def a_kafka() -> Iterator[dict[str, str]]:
 
 
 @contextmanager
+def a_rabbitmq() -> Iterator[dict[str, str]]:
+    from servers import rabbitmq
+
+    with rabbitmq.running() as server:
+        yield {"MILLSTREAM_RABBITMQ": server.url, "MILLSTREAM_RABBITMQ_STREAMS": server.url_streams}
+
+
+@contextmanager
+def an_activemq() -> Iterator[dict[str, str]]:
+    from servers import activemq
+
+    with activemq.running("artemis") as server:
+        yield {"MILLSTREAM_ACTIVEMQ": server.url}
+
+
+@contextmanager
+def a_kinesis() -> Iterator[dict[str, str]]:
+    from servers import kinesis
+
+    with kinesis.running() as server:
+        yield server.environment
+
+
+@contextmanager
+def an_sqs() -> Iterator[dict[str, str]]:
+    from servers import sqs
+
+    with sqs.running() as server:
+        yield server.environment
+
+
+@contextmanager
 def a_cluster() -> Iterator[dict[str, str]]:
     from servers import standalone
 
@@ -91,13 +123,35 @@ def small_sparks() -> Iterator[dict[str, str]]:
         yield {"SPARK_CONF_DIR": folder, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
-LONG = ("kubernetes", "yarn")
-"""Pages whose servers are started in the long run only."""
+@contextmanager
+def a_manager() -> Iterator[dict[str, str]]:
+    from servers.process import Server, free_port
+
+    with TemporaryDirectory() as home:
+        port = free_port()
+        start = "from millstream.cli.main import main; main()"
+        command = [sys.executable, "-c", start, "manager", "--home", home, "--port", str(port)]
+        server = Server(command, Path(home))
+        try:
+            server.wait_until((Path(home) / "address").exists)
+            yield {"MILLSTREAM_HOME": home, "COLUMNS": "100"}
+        finally:
+            server.stop()
+
+
+LONG = ("kubernetes", "state", "storage", "yarn")
+"""Pages that take minutes: for their servers, or for many a command that starts Spark."""
 SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
+    "activemq": an_activemq,
     "cluster": a_cluster,
     "kafka": a_kafka,
+    "kinesis": a_kinesis,
     "kubernetes": a_kubernetes,
+    "manager": a_manager,
     "postgres": a_postgres,
+    "rabbitmq": a_rabbitmq,
+    "security": a_manager,
+    "sqs": an_sqs,
     "storage": storages,
     "yarn": a_yarn,
 }
@@ -173,7 +227,9 @@ def environment(folder: Path) -> dict[str, str]:
     command.write_text(f"#!{sys.executable}\nfrom millstream.cli.main import main\nmain()\n")
     command.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MILLSTREAM_")}
-    return {**kept, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
+    # What Spark thinks of packages that happen to be installed beside it is on no page.
+    known = {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore::FutureWarning"}
+    return {**kept, "PATH": f"{command.parent}:{os.environ['PATH']}", **known}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

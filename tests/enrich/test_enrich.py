@@ -225,6 +225,7 @@ def test_a_table_that_is_idle_holds_nothing_back(tmp_path: Path, spark: SparkSes
     )
 
 
+@pytest.mark.slow
 def test_rows_without_a_key_are_spread(millstream: Runner) -> None:
     """They find nothing, and need not be in one place; upserts of many rows of one place come one by one, in order."""
     job = ms.Job("searches")

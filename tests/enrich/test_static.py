@@ -51,7 +51,8 @@ def random_bids(count: int) -> list[dict[str, Any]]:
     return [{"auction": random.choice([1, 2, 3, None]), "price": random.randrange(100)} for _ in range(count)]
 
 
-@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [False, True])
 def test_it_is_what_batch_says(millstream: Runner, restart: bool) -> None:
     rows = random_bids(60)
     whole = millstream.run(job(), {"bids": rows, "kinds": SIDE}, mode=ms.batch())
@@ -86,7 +87,7 @@ def test_nothing_is_kept_as_state(millstream: Runner) -> None:
 
 
 @pytest.mark.slow
-def test_in_real_time_and_read_anew_by_the_next_run(tmp_path: Path, spark: SparkSession) -> None:
+def test_in_real_time_and_read_again_by_the_next_run(tmp_path: Path, spark: SparkSession) -> None:
     folder = str(tmp_path / "journal")
     for topic in ("bids", "kinds", "out"):
         journal.create(folder, topic)

@@ -58,7 +58,8 @@ def said(epochs: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
     return [sorted(((row.get("term"), row.get("link")) for row in rows), key=str) for rows in epochs]
 
 
-@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [False, True])
 def test_rows_wait_until_no_partner_can_come(millstream: Runner, restart: bool) -> None:
     later = [[passed(at(10))], [passed(at(11))], [passed(at(16))]]
     inputs: Inputs = {

@@ -1,4 +1,4 @@
-"""Plans and error texts, compared with golden files. `./dev golden` writes them anew; review them as a diff."""
+"""Plans and error texts, compared with golden files. `./dev golden` rewrites them; review them as a diff."""
 
 from __future__ import annotations
 

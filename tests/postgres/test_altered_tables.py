@@ -107,7 +107,7 @@ def test_types_that_mean_the_same(copy: Copy) -> None:
     assert len(copy.rows()) == 2
 
 
-def test_a_table_that_was_made_anew(copy: Copy) -> None:
+def test_a_table_that_was_created_again(copy: Copy) -> None:
     """In a publication of all tables, which has the new one, too; nobody has said that the old rows are gone."""
     first = copy.receiver()
     first.prepare()

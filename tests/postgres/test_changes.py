@@ -109,7 +109,7 @@ def test_what_was_received_but_not_acknowledged_is_not_received_again(
     assert [key["id"] for key, _ in records(tmp_path)][24:] == list(range(40, 51))
 
 
-def test_a_crash_within_the_snapshot_begins_anew(
+def test_a_crash_within_the_snapshot_starts_over(
     sql: Sql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people(sql)

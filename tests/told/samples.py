@@ -58,6 +58,7 @@ SAMPLES: tuple[Told, ...] = (
         environment={"SPARK_REUSE_WORKER": "1"},
         time="at",
         clocked=False,
+        wait_ms=5,
     ),
     SessionsTold(COUNT_AND_SUM, time="time", gap_ms=30_000, after_ms=5_001, final_only=False),
     SlidingTold(COUNT_AND_SUM, back="b0", end="end", size_ms=60_000, counted=True, always=False),

@@ -29,7 +29,7 @@ def hosted(told: Told) -> Hosted:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=KINDS)
 def test_golden(sample: Told, golden: bool) -> None:
-    """`./dev golden` writes them anew; review them as a diff."""
+    """`./dev golden` rewrites them; review them as a diff."""
     (said,) = json.loads(as_json([hosted(sample)]))
     text = json.dumps(said, indent=2) + "\n"
     file = GOLDEN / f"{sample.kind}.json"

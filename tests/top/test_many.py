@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 import millstream as ms
 from millstream import journal
 from millstream.testing import Delete
@@ -30,6 +32,7 @@ def tops() -> ms.Job:
     return job
 
 
+@pytest.mark.slow
 def test_all_rows_come(millstream: Runner) -> None:
     given: Inputs = {"rows": [ROWS, [Delete(ROWS[3])]], "facts": [ROWS[1:], ROWS[:1]]}
     result = millstream.run(tops(), given)

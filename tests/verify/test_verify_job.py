@@ -41,7 +41,7 @@ def test_a_job_that_is_right(mode: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["micro-batch", pytest.param("real-time", marks=pytest.mark.long)])
 def test_broken_sinks_are_found_out(mode: str, tmp_path: Path) -> None:
     """One loses rows, one has them twice; the saved case fails in the same way."""
     job = str(Path(__file__).with_name("broken_sink.py"))

@@ -37,7 +37,7 @@ class Example:
         self._limits = {name: -(-count // EPOCHS) for name, (count, _) in counts.items()}
 
     def run(self, place: str) -> dict[str, Held]:
-        told = {"place": place, "mode": "micro-batch", "rows_per_epoch": self._limits, "elsewhere": None}
+        told = {"place": place, "mode": "micro-batch", "rows_per_epoch": self._limits, "elsewhere": None, "moved": None}
         assert "error" not in (said := run(self.job, self._folder, told, self._spark)), said
         return {sink.name: held(sink, self._folder / place / OUTPUT) for sink in self.job._sinks}
 

@@ -276,6 +276,7 @@ def test_a_certificate_says_where_and_what(tmp_path: Path) -> None:
         choice=Choice(VISITS, 1),
         mode="real-time",
         storage=None,
+        moved=None,
     )
     certificate = Certificate(trial, tmp_path, {})  # type: ignore[arg-type]
     for epoch in range(2):

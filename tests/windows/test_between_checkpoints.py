@@ -50,3 +50,42 @@ def test_windows_close_between_two_checkpoints(spark: SparkSession, tmp_path: Pa
         assert committed(tmp_path / "checkpoint") == {}
     finally:
         run.stop()
+
+
+def doors_and_lamps(path: str, checkpoint: Path) -> ms.Job:
+    job = ms.Job("house", checkpoint=str(checkpoint), parallelism=1)
+    sources = [
+        job.stream(journal.source(topic, path=path), "at TIMESTAMP", time="at", idle_after="500 ms")
+        for topic in ("doors", "lamps")
+    ]
+    rooms = sources[0].union(sources[1]).window(ms.tumbling("1 minute")).agg(n="count(*)")
+    rooms.final().to(journal.sink("closed", path=path))
+    return job
+
+
+def test_idle_sources_do_not_hold_windows_back_until_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    """First one is idle, and time goes on with the other; then both are, and it goes on with the clock."""
+    path = str(tmp_path / "journal")
+    for topic in ("doors", "lamps", "closed"):
+        journal.create(path, topic, 1)
+    run = doors_and_lamps(path, tmp_path / "checkpoint").start(ms.real_time("10 minutes"), spark=spark)
+
+    def closed() -> list[int]:
+        return [record.json()["n"] for record in journal.read(path, "closed", isolation="read_uncommitted")]
+
+    def until_closed(wanted: list[int]) -> None:
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and closed() != wanted:
+            run.poll(0.05)
+        assert closed() == wanted
+
+    try:
+        with journal.producer(path, "doors") as doors, journal.producer(path, "lamps") as lamps:
+            lamps.send({"at": "2026-01-01T00:00:01Z"})
+            doors.send({"at": "2026-01-01T00:00:02Z"})
+            doors.send({"at": "2026-01-01T00:01:59Z"})
+        until_closed([2])
+        until_closed([2, 1])
+        assert committed(tmp_path / "checkpoint") == {}
+    finally:
+        run.stop()

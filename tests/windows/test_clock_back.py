@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 import millstream as ms
 from millstream import journal
 from millstream.testing import Record
@@ -16,6 +18,7 @@ def at(seconds: int) -> str:
     return f"2026-01-01T12:00:{seconds:02d}.000000Z"
 
 
+@pytest.mark.slow
 def test_windows_by_processing_time(millstream: Runner) -> None:
     """Records that the clock says came before windows that are closed are late, and kept by `late()`."""
     job = ms.Job("clicks")

@@ -93,6 +93,7 @@ def test_sessions_close_when_a_run_finds_nothing_new(house: House, spark: SparkS
         assert (house.closed(), house.epochs()) == ([2, 1, 1, 1, 1, 1], 2)
 
 
+@pytest.mark.slow
 def test_rows_that_came_meanwhile_are_in_the_same_epoch(tmp_path: Path, spark: SparkSession) -> None:
     """As in a run that goes on: no row is late because of a crash."""
     straight, killed = House(tmp_path / "straight"), House(tmp_path / "killed")
@@ -107,6 +108,7 @@ def test_rows_that_came_meanwhile_are_in_the_same_epoch(tmp_path: Path, spark: S
     assert killed.epochs() == straight.epochs() == 3
 
 
+@pytest.mark.slow
 def test_windows_of_windows_close_behind_the_slower_of_two_sources(house: House, spark: SparkSession) -> None:
     house.send("doors", at(0, 2), at(1, 1), at(9))
     house.send("lamps", at(0, 1), at(7))

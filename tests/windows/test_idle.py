@@ -65,6 +65,7 @@ def house(folder: Path, idle_after: str | None, checkpoint: str) -> ms.Job:
     return job
 
 
+@pytest.mark.slow
 def test_a_source_without_new_rows_is_as_far_after_a_restart_as_before(tmp_path: Path, spark: SparkSession) -> None:
     path = str(tmp_path / "journal")
     for topic in ("doors", "lamps", "closed"):

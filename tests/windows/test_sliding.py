@@ -93,7 +93,8 @@ def test_a_backlog_in_real_time(spark: SparkSession, tmp_path: Path) -> None:
     assert told == expected
 
 
-@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [False, True])
 def test_rows_in_any_order(millstream: Runner, restart: bool) -> None:
     """A row that is older than the size when it comes is not late, unless the watermark says so: it has left."""
     epochs: list[list[Item]] = [
@@ -118,7 +119,8 @@ def test_rows_in_any_order(millstream: Runner, restart: bool) -> None:
     assert late == 1
 
 
-@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [False, True])
 def test_many_rows_of_a_group(millstream: Runner, restart: bool) -> None:
     """More than are kept in one value."""
     rows = [row("a", n, n // 60, n % 60) for n in range(300)]

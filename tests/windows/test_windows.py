@@ -71,6 +71,7 @@ def test_final_results_come_once_when_the_watermark_passes(millstream: Runner, r
     assert result.late == {"cpu": 0, "closed": 0}
 
 
+@pytest.mark.slow
 def test_late_rows_are_counted_and_change_nothing(millstream: Runner) -> None:
     rows = epochs((at(0, 10), "a", 1), (at(2), "a", 2), (at(0, 20), "a", 99), (at(2, 1), "b", 3))
     result = millstream.run(job(window=ms.tumbling("1 minute")), rows)
@@ -170,7 +171,8 @@ def test_weeks_begin_on_monday_with_an_offset(millstream: Runner) -> None:
     ]
 
 
-@pytest.mark.parametrize("restart", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [False, True])
 def test_a_row_too_late_for_one_window_still_counts_in_the_next(millstream: Runner, restart: bool) -> None:
     rows = epochs((at(2, 30), "a", 1), (at(4, 10), "a", 5), (at(3), "a", 7), (at(1), "b", 2), (at(9), "c", 1))
     hopping = job(window=ms.hopping("4 minutes", every="2 minutes"))
@@ -236,6 +238,7 @@ def test_a_row_between_two_sessions_joins_them(millstream: Runner, restart: bool
     assert windows(result["final"].epochs) == [[], [], [], [], [], [other], [], [joined]]
 
 
+@pytest.mark.slow
 def test_a_session_that_is_over_takes_no_more_rows(millstream: Runner) -> None:
     over = [(at(1), "a", 1), (at(2), "a", 2), (at(4), "b", 1)]
     more = [(at(2, 59), "a", 3), (at(3, 1), "a", 4), (at(5), "b", 2), (at(9), "c", 0)]

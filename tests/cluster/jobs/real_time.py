@@ -9,10 +9,12 @@ from match import match_job  # type: ignore[import-not-found]  # beside this scr
 
 import millstream as ms
 
+# Spark puts options of its own before these.
+SETTINGS = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 run = match_job().start(
     ms.real_time("500 ms"),
     restarts=ms.fixed_delay(attempts=30, delay="200 ms"),
-    on=ms.cluster(sys.argv[1], shared_disk=True, slots_within="30 seconds"),
+    on=ms.cluster(sys.argv[1], shared_disk=True, slots_within="30 seconds", conf=SETTINGS),
 )
 print(f"running, pauses: {run.pauses}", flush=True)
 while not Path("stop").exists():

@@ -14,5 +14,6 @@ from tests.plan.wrong import sinks
 from tests.plan.wrong import windows
 from tests.plan.wrong import enriching
 from tests.plan.wrong import kafka_options
+from tests.plan.wrong import queue_options
 from tests.plan.wrong import python_code
 from tests.plan.wrong import clusters

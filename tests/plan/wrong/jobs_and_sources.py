@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import millstream as ms
-from millstream import files, journal
+from millstream import files, journal, kafka
 from tests.plan.wrong.declare import orders, wrong
 
 
@@ -27,6 +27,18 @@ def a_job_without_sinks(job: ms.Job) -> None:
 def a_mode_that_is_none(job: ms.Job) -> None:
     orders(job).to(journal.sink("out"))
     job.run("fast")  # type: ignore[arg-type]
+
+
+@wrong
+def checkpoints_of_which_one_is_kept(job: ms.Job) -> None:
+    orders(job).to(journal.sink("out"))
+    job.run(checkpoints=ms.checkpoints(keep=1))
+
+
+@wrong
+def checkpoints_kept_for_a_time_without_epochs_in_time(job: ms.Job) -> None:
+    orders(job).to(journal.sink("out"))
+    job.run(ms.available_now(), checkpoints=ms.checkpoints(keep_for="1 hour"))
 
 
 @wrong
@@ -165,3 +177,33 @@ def a_folder_that_is_not_there(job: ms.Job) -> None:
 @wrong
 def files_parted_by_no_column(job: ms.Job) -> None:
     orders(job).to(files.sink("orders", format="json", partition_by="day"))
+
+
+@wrong
+def a_history_of_upserts_in_files(job: ms.Job) -> None:
+    archive = files.source("archive", format="json")
+    job.table(journal.source("customers"), "id INT, name STRING", key="id", history=archive)
+
+
+@wrong
+def a_history_of_changes(job: ms.Job) -> None:
+    archive = journal.source("archive", changelog=True)
+    job.stream(journal.source("orders"), "id BIGINT", history=archive)
+
+
+@wrong
+def a_history_with_other_columns(job: ms.Job) -> None:
+    archive = kafka.source("archive", servers="broker:9092", record={"place": "offset"})
+    job.stream(journal.source("orders"), "id BIGINT", history=archive)
+
+
+@wrong
+def a_history_that_drops_what_the_source_keeps(job: ms.Job) -> None:
+    archive = journal.source("archive")
+    job.stream(journal.source("orders", dead_letters="bad"), "id BIGINT", history=archive)
+
+
+@wrong
+def no_state_to_begin_with(job: ms.Job) -> None:
+    orders(job).to(journal.sink("out"))
+    ms.bootstrap(job)

@@ -67,6 +67,43 @@ class Good(ms.Process):
         pass
 
 
+async def later(row: Any) -> Any:
+    return {"customer": row.customer}
+
+
+class Later(ms.Process):
+    output = "customer STRING"
+    in_flight = 0
+
+    async def on_row(self, key: Any, row: Any) -> Any:
+        return [(row.customer,)]
+
+
+class Mixed(Good):
+    kept = ms.ListState("INT")
+    brief = ms.ValueState("INT", ttl="1 day")
+
+    def on_batch(self, batch: ms.KeyedBatch) -> None:
+        pass
+
+
+class Plain(ms.Process):
+    output = "n INT"
+
+    def on_batch(self, batch: ms.KeyedBatch) -> None:
+        pass
+
+
+@wrong
+def a_batch_beside_what_sees_one_key(job: ms.Job) -> None:
+    orders(job).key_by("customer").process(Mixed)
+
+
+@wrong
+def a_batch_whose_failing_rows_are_skipped(job: ms.Job) -> None:
+    orders(job).key_by("customer").process(Plain, on_error="skip")
+
+
 @wrong
 def a_process_that_is_none(job: ms.Job) -> None:
     orders(job).key_by("customer").process(len)  # type: ignore[arg-type]
@@ -138,9 +175,29 @@ def an_error_policy_that_is_none(job: ms.Job) -> None:
 
 
 @wrong
-def python_in_real_time(job: ms.Job) -> None:
-    orders(job).filter(lambda row: row.price > 3, name="dear").to(journal.sink("out"))
-    job.run(ms.real_time())
+def an_async_function_that_is_not_awaited(job: ms.Job) -> None:
+    orders(job).map(later, "customer STRING")
+
+
+@wrong
+def a_function_that_cannot_be_awaited(job: ms.Job) -> None:
+    orders(job).map_async(lambda row: row, "customer STRING")
+
+
+@wrong
+def no_rows_in_flight(job: ms.Job) -> None:
+    orders(job).map_async(later, "customer STRING", in_flight=0)
+
+
+@wrong
+def a_table_in_any_order(job: ms.Job) -> None:
+    counted = orders(job).group_by("customer").agg(n="count(*)")
+    counted.map_async(later, schema="customer STRING", ordered=False)
+
+
+@wrong
+def an_async_process_of_no_keys(job: ms.Job) -> None:
+    orders(job).key_by("customer").process(Later)
 
 
 @wrong

@@ -1,0 +1,44 @@
+"""Options of queues that are refused."""
+
+from __future__ import annotations
+
+import millstream as ms
+from millstream import rabbitmq
+from tests.plan.wrong.declare import wrong
+
+AT = "amqp://host/"
+
+
+@wrong
+def a_password_in_an_address(job: ms.Job) -> None:
+    rabbitmq.source("orders", server="amqp://shop:secret@host/")
+
+
+@wrong
+def an_address_of_another_protocol(job: ms.Job) -> None:
+    rabbitmq.source("orders", server="http://host:15672/")
+
+
+@wrong
+def a_part_that_messages_do_not_have(job: ms.Job) -> None:
+    rabbitmq.source("orders", server=AT, record=("messageid",))
+
+
+@wrong
+def told_apart_in_two_ways(job: ms.Job) -> None:
+    rabbitmq.source("orders", server=AT, id_header="order", id_column="order")
+
+
+@wrong
+def a_limit_that_the_journal_does_not_allow(job: ms.Job) -> None:
+    rabbitmq.source("orders", server=AT, max_message_bytes=1 << 30)
+
+
+@wrong
+def a_queue_without_a_schema(job: ms.Job) -> None:
+    job.stream(rabbitmq.source("orders", server=AT))
+
+
+@wrong
+def a_queue_and_an_exchange(job: ms.Job) -> None:
+    rabbitmq.sink("orders", exchange="orders", server=AT)
