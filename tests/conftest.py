@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import class_archive
+from tests import class_archive, hanging
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,6 +79,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(group(item)))
         if item.get_closest_marker("long"):
             item.add_marker(pytest.mark.timeout(LONG_SECONDS))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    marker = item.get_closest_marker("timeout")
+    limit = float(marker.args[0] if marker else item.config.getini("timeout"))
+    with hanging.shown(limit):
+        return (yield)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
