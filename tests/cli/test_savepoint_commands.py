@@ -89,7 +89,8 @@ def test_of_a_job_that_runs(likes: Path, started: Start, cli: Cli) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", [PLACES[1], *(pytest.param(place, marks=pytest.mark.long) for place in PLACES[::2])])
+@pytest.mark.long
+@pytest.mark.parametrize("place", PLACES)
 def test_killed_while_it_is_restored(
     place: str, likes: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

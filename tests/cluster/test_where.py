@@ -46,6 +46,7 @@ def test_the_command_line(cluster: Standalone, likes: Likes, driver: Any) -> Non
     assert (likes.matches, likes.popular) == (likes.expected_matches, likes.expected_popular)
 
 
+@pytest.mark.long
 def test_real_time_goes_on_when_executors_and_workers_die(cluster: Standalone, likes: Likes, driver: Any) -> None:
     """Four tasks on two executors: with one worker gone there are too few slots, until another one comes."""
     likes.send(range(10))

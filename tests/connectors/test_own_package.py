@@ -89,8 +89,10 @@ def test_a_job_from_end_to_end(package: Path, tmp_path: Path) -> None:
     "point",
     [
         "carry.during@0",
-        "carry.after@0",
-        *(pytest.param(point, marks=pytest.mark.long) for point in ("carry.before@0", "sink.publish.before@0")),
+        *(
+            pytest.param(point, marks=pytest.mark.long)
+            for point in ("carry.before@0", "carry.after@0", "sink.publish.before@0")
+        ),
     ],
 )
 def test_a_job_that_is_killed(package: Path, tmp_path: Path, point: str) -> None:

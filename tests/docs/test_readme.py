@@ -139,7 +139,7 @@ def a_manager() -> Iterator[dict[str, str]]:
             server.stop()
 
 
-LONG = ("kubernetes", "state", "storage", "yarn")
+LONG = ("cluster", "kinesis", "kubernetes", "rabbitmq", "sqs", "state", "storage", "yarn")
 """Pages that take minutes: for their servers, or for many a command that starts Spark."""
 SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
     "activemq": an_activemq,

@@ -108,7 +108,7 @@ def test_another_one_leads_and_jobs_go_on(team: Team, fault: str) -> None:
     assert (team.job(name) or {})["run"]["leader"] > max(leaderships)
 
 
-@pytest.mark.parametrize("fault", ["kill", "pause"])
+@pytest.mark.parametrize("fault", ["kill", pytest.param("pause", marks=pytest.mark.long)])
 def test_an_operation_goes_on_under_another_leader(team: Team, fault: str) -> None:
     """Its state is being saved when the leader fails: the next one finds the task, and does the rest, once."""
     name, go = f"operated_{fault}", team.work / "go"

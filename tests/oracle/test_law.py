@@ -1,6 +1,7 @@
 """The law: the sum of all changes out = the job as plain batch SQL over the sum of all changes in, after every epoch.
 
-Every job runs with a stop in between, in micro-batches and in real time. A few run in the quick part, too.
+Every job runs in micro-batches and in real time, one after the other from one checkpoint; long runs take each mode by
+itself, too. A few jobs run in the quick part.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.testing.oracle import Case, Report, check, check_real_time
+from millstream.testing.oracle import Case, Report, check, check_both_modes, check_real_time
 from millstream.testing.scenarios import check_moved, check_rescaled_in_real_time
 from tests.oracle.inputs import make
 from tests.oracle.jobs import ALL
@@ -45,6 +46,18 @@ def test_without_a_stop(name: str, seeds: Sequence[int], spark: SparkSession, tm
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
+def test_both_modes(name: str, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path) -> None:
+    """Which one is first depends on the job and on the seed that is new in every run."""
+    real_time_first = (list(ALL).index(name) + seeds[-1]) % 2 == 0
+    made = case(name, seeds, epochs, runs=2, killed=True)
+    report = check_both_modes(made, tmp_path, spark, real_time_first=real_time_first)
+    assert report.epochs > 1
+    refuse_empty(report)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("name", ALL)
 def test_every_epoch(name: str, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path) -> None:
     """With a stop in between, which holds all that a straight run does; killed behind the last rows."""
     report = check(case(name, seeds, epochs, runs=2, killed=True), tmp_path, spark)
@@ -53,6 +66,7 @@ def test_every_epoch(name: str, seeds: Sequence[int], epochs: int, spark: SparkS
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ALL)
 def test_real_time(name: str, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path) -> None:
     """With a stop in between."""

@@ -115,6 +115,7 @@ def test_killed_on_s3(on_s3: Place, spark: SparkSession, scratch: Path) -> None:
     killed(on_s3, "micro-batch", FEW, {"sink.publish.between"}, spark, scratch)
 
 
+@pytest.mark.long
 def test_killed_on_hdfs(on_hdfs: Place, spark: SparkSession, scratch: Path) -> None:
     killed(on_hdfs, "micro-batch", ("sink.publish.between",), {"sink.publish.between"}, spark, scratch)
 

@@ -63,7 +63,8 @@ def two(tmp_path: Path, environment: dict[str, str], second: dict[str, str]) -> 
     return Lives(job, tmp_path / "first", environment), Lives(job, tmp_path / "second", second)
 
 
-@pytest.mark.parametrize("point", ["decision.before", pytest.param("sink.publish.before", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("point", ["decision.before", "sink.publish.before"])
 def test_on_hdfs(point: str, hdfs: Hdfs, spark: SparkSession, tmp_path: Path) -> None:
     name = secrets.token_hex(4)
     place = Place(f"{hdfs.url}/{name}", f"{hdfs.url}/{name}-likes", tmp_path / "unused")

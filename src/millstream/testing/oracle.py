@@ -209,24 +209,48 @@ def refuse_unended(trial: Trial, last: int) -> None:
 
 
 def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: float = 120, every: str = EPOCH) -> Report:
-    """Runs a case in real time until all input is committed, and compares after every epoch that read something. Its
-    input comes in portions while it runs. That the optimised plan says the same in batch is for `check` to see: it has
-    nothing to do with the mode."""
+    """Runs a case in real time until all input is committed, and compares after every epoch that read something. That
+    the optimised plan says the same in batch is for `check` to see: it has nothing to do with the mode."""
     trial = Trial(case, folder)
     fed = trial.feed(PORTIONS)
     for _ in range(trial.runs):
-        next(fed)
-        run = trial.job().start(real_time(every), spark=spark)
-        try:
-            for _ in range(PORTIONS - 1):
-                wait_for(run, lambda: caught_up(trial), seconds)
-                next(fed)
-        except BaseException:
-            run.stop()
-            raise
-        work_off(run, lambda: caught_up(trial), seconds)
+        flow(trial, fed, spark, seconds, every)
         refuse_unread(trial)
     return compare(trial, trial.job(), telling(committed(trial.checkpoint)), spark, optimised=False)
+
+
+def check_both_modes(case: Case, folder: Path, spark: SparkSession, *, real_time_first: bool) -> Report:
+    """Runs a case in micro-batches and in real time in turn, from one checkpoint, and compares after every epoch; of
+    those in real time, after every one that read something."""
+    trial = Trial(case, folder)
+    fed = trial.feed(PORTIONS)
+    judged: dict[int, list[Ends]] = {}
+    for number in range(trial.runs):
+        before = committed(trial.checkpoint)
+        flows = real_time_first == (number % 2 == 0)
+        if flows:
+            flow(trial, fed, spark)
+        else:
+            limits = [next(fed) for _ in range(PORTIONS)][-1]
+            catch_up(trial, limits, spark, killed=case.killed and trial.job().plan().timed)
+        refuse_unread(trial)
+        after = committed(trial.checkpoint)
+        judged |= {epoch: ends for epoch, ends in (telling(after) if flows else after).items() if epoch not in before}
+    return compare(trial, trial.job(), judged, spark)
+
+
+def flow(trial: Trial, fed: Iterator[Limits], spark: SparkSession, seconds: float = 120, every: str = EPOCH) -> None:
+    """One run in real time, until all input is committed. The input comes in portions while it runs."""
+    next(fed)
+    run = trial.job().start(real_time(every), spark=spark)
+    try:
+        for _ in range(PORTIONS - 1):
+            wait_for(run, lambda: caught_up(trial), seconds)
+            next(fed)
+    except BaseException:
+        run.stop()
+        raise
+    work_off(run, lambda: caught_up(trial), seconds)
 
 
 def telling(epochs: dict[int, list[Ends]]) -> dict[int, list[Ends]]:
