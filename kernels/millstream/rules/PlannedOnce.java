@@ -10,7 +10,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Lets a query be analysed and optimized in its first epoch only. Spark does so in every epoch, from scratch, though
- * nothing but offsets is new: with small epochs, the larger part of what the driver does.
+ * nothing but offsets is new: with small epochs, the larger part of what the driver does. Nor does the plan go to tasks
+ * as a whole ({@link OnDriver}).
  *
  * <p>Every query has a session of its own, which is where it is put.
  */
@@ -27,8 +28,10 @@ public final class PlannedOnce {
       Optimizer optimizer = state.optimizer();
       Field analyzers = field("analyzer");
       Field optimizers = field("optimizer");
+      Field columnar = field("columnarRules");
       optimizers.set(state, new OptimizedOnce(optimizer, ofQuery));
       analyzers.set(state, new AnalysedOnce(analyzer));
+      columnar.set(state, state.columnarRules().appended(new OnDriver.BelowStages()));
     } catch (ReflectiveOperationException | LinkageError error) {
       LOG.warn("every epoch is planned from scratch: this is not the Spark that is known", error);
     }
