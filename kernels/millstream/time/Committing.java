@@ -1,6 +1,7 @@
 package millstream.time;
 
 import millstream.commit.Decisions;
+import millstream.rules.PlannedOnce;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
@@ -36,6 +37,7 @@ public final class Committing extends StreamingQueryListener {
     StreamingQueryWrapper started = (StreamingQueryWrapper) spark.streams().get(event.id());
     MicroBatchExecution query = (MicroBatchExecution) started.streamingQuery();
     Watermarks watermarks = clock == null ? null : clock.watermarks(query, decisions);
+    PlannedOnce.into(query.sparkSessionForStream());
     CommittedEpochs.install(query, folder, decisions, watermarks, clock != null && clock.waits());
     if (clock != null) {
       clock.start(query, watermarks);
