@@ -3,10 +3,12 @@ package millstream.state;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.timers.TimerStateImpl;
 import org.apache.spark.sql.execution.streaming.state.StateStore;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
+import scala.collection.immutable.Map;
 
 /**
  * What a handle holds and does not show, in a task: the store of its state, how keys are written there, and its timers.
@@ -24,6 +26,12 @@ public record Opened(StatefulProcessorHandleImpl handle) {
   @SuppressWarnings("unchecked")
   ExpressionEncoder<Object> keys() {
     return (ExpressionEncoder<Object>) get("keyEncoder");
+  }
+
+  /** By which the rows of state that are written are counted in Spark's progress. */
+  @SuppressWarnings("unchecked")
+  Map<String, SQLMetric> metrics() {
+    return (Map<String, SQLMetric>) get("metrics");
   }
 
   /** Puts others in the place of those that it has. */
