@@ -2,16 +2,25 @@ package millstream.rules;
 
 import java.util.ArrayList;
 import java.util.List;
+import millstream.stage.EndOfInput;
+import millstream.stage.EndOfInputExec;
 import millstream.stage.Stage;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.XxHash64;
+import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MapPartitions;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.classic.SparkSession;
@@ -54,19 +63,41 @@ final class GroupedByHash extends SparkStrategy {
           && planned.head() instanceof TransformWithStateExec exec
           && !exec.isRealTimeMode()
           && !exec.hasInitialState()) {
-        return seq(List.of(exec.withNewChildren(seq(List.of(sorted(exec, stage.tags()), exec.initialState())))));
+        SparkPlan rows = rows(grouped.child(), exec.groupingAttributes(), stage.tags());
+        return seq(List.of(exec.withNewChildren(seq(List.of(rows, exec.initialState())))));
       }
     }
     return seq(List.of());
   }
 
-  /** Its rows, shuffled as it wants them, in the order of their hash. */
-  private static SparkPlan sorted(TransformWithStateExec exec, int tags) {
-    List<Expression> keys = new ArrayList<>(CollectionConverters.asJava(exec.groupingAttributes()));
-    int tasks = SQLConf.get().numShufflePartitions();
-    HashPartitioning byKey = new HashPartitioning(seq(keys), tasks);
+  /** The rows of a stage, shuffled and in order, and their end. */
+  private SparkPlan rows(LogicalPlan plan, Seq<Attribute> keys, int tags) {
+    if (plan instanceof SerializeFromObject rows
+        && rows.child() instanceof MapPartitions step
+        && (Object) step.func() instanceof EndOfInput end
+        && step.child() instanceof DeserializeToObject objects) {
+      return new EndOfInputExec(end, rows.output(), sorted(renamed(objects.child(), rows.output()), keys, tags));
+    }
+    return sorted(plan, keys, tags);
+  }
+
+  /** The columns of a plan as if they were these others, in whose place they stand. */
+  private static LogicalPlan renamed(LogicalPlan plan, Seq<Attribute> as) {
+    List<NamedExpression> columns = new ArrayList<>();
+    for (int i = 0; i < as.size(); i++) {
+      Attribute one = as.apply(i);
+      Seq<String> none = seq(List.of());
+      columns.add(new Alias(plan.output().apply(i), one.name(), one.exprId(), none, Option.empty(), none));
+    }
+    return new Project(seq(columns), plan);
+  }
+
+  /** Shuffled as the stage wants them, and in the order of their hash. */
+  private SparkPlan sorted(LogicalPlan plan, Seq<Attribute> attributes, int tags) {
+    List<Expression> keys = new ArrayList<>(CollectionConverters.asJava(attributes));
+    HashPartitioning byKey = new HashPartitioning(seq(keys), SQLConf.get().numShufflePartitions());
     SparkPlan shuffled =
-        new ShuffleExchangeExec(byKey, exec.child(), ENSURE_REQUIREMENTS$.MODULE$, Option.empty(), false);
+        new ShuffleExchangeExec(byKey, planLater(plan), ENSURE_REQUIREMENTS$.MODULE$, Option.empty(), false);
     return new SortExec(seq(order(keys, tags)), false, shuffled, 0);
   }
 
