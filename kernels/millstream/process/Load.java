@@ -44,8 +44,8 @@ final class Load {
   record Code(WorkerPlace place, byte[] command, StructType key, int[] keySlots, StructType row, StructType output)
       implements Serializable {}
 
-  /** A key of the load, also as it is written in state; what is to be done; and how many of the rows are its own. */
-  private record Key(InternalRow row, UnsafeRow written, int kind, long at, int count) {}
+  /** A key of the load, as it is written in state; what is to be done; and how many of the rows are its own. */
+  private record Key(UnsafeRow row, int kind, long at, int count) {}
 
   private final String step;
   private final Code code;
@@ -142,9 +142,9 @@ final class Load {
     rows.write(row);
   }
 
-  /** Adds a key, which is set. {@code count}: how many of the rows are its own, the last ones. */
-  void addKey(InternalRow key, int kind, long at, int count) {
-    keys.add(new Key(key, state.values().key(), kind, at, count));
+  /** Adds the key that is set. {@code count}: how many of the rows are its own, the last ones. */
+  void addKey(int kind, long at, int count) {
+    keys.add(new Key(state.values().key(), kind, at, count));
   }
 
   /** Hands it to Python and takes the results; afterwards it is empty, and the key that was set is set again. */
@@ -172,7 +172,7 @@ final class Load {
 
   /** The keys, each with its state. */
   private void writeGroups() {
-    var kept = state.values().get(keys.stream().map(Key::written).toList());
+    var kept = state.values().get(keys.stream().map(Key::row).toList());
     Object[] values = new Object[4 + state.sent().length()];
     for (Key key : keys) {
       Object[] parts = new Object[code.keySlots.length];
@@ -209,7 +209,7 @@ final class Load {
     Key key = keys.get(told.getInt(0));
     InternalRow change = state.hasCollections() ? changes.kept(told) : told;
     ImplicitGroupingKeyTracker.setImplicitKey(key.row);
-    state.apply(key.written, change, 1);
+    state.apply(key.row, change, 1);
     each(change.getArray(timers + 1), handle::deleteTimer);
     each(change.getArray(timers), handle::registerTimer);
     each(change.getArray(timers + 3), time -> clock.delete(time));

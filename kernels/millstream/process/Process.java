@@ -151,7 +151,7 @@ public final class Process extends Operator {
   public Iterator<Change> process(InternalRow key, Changes input, Moment moment) {
     start();
     if (waiting == null) {
-      return new Gathering(key.copy(), input, moment);
+      return new Gathering(key, input, moment);
     }
     while (input.next()) {
       waiting.add(key, input.payload());
@@ -194,7 +194,7 @@ public final class Process extends Operator {
       }
       int taken = load.rows() - before;
       if (taken > 0) {
-        load.addKey(key, ROWS_OF_KEY, 0, taken);
+        load.addKey(ROWS_OF_KEY, 0, taken);
       }
       return taken > 0;
     }
@@ -258,7 +258,7 @@ public final class Process extends Operator {
       done.poll();
       return Collections.emptyIterator();
     }
-    load.addKey(key.copy(), TIMER, at, 0);
+    load.addKey(TIMER, at, 0);
     return load.hand(key, moment);
   }
 
@@ -297,7 +297,7 @@ public final class Process extends Operator {
       while (!left.isEmpty() && load.takesKeys() && loaded.add(left.peek().key())) {
         Due timer = left.poll();
         ImplicitGroupingKeyTracker.setImplicitKey(timer.key());
-        load.addKey(timer.key(), kind, timer.at(), 0);
+        load.addKey(kind, timer.at(), 0);
         if (kind == CLOCK) {
           // Spark takes its own timers away itself.
           clock.delete(timer.at());

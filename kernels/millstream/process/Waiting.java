@@ -57,7 +57,7 @@ final class Waiting {
     rows.forEach((key, own) -> {
       ImplicitGroupingKeyTracker.setImplicitKey(key);
       own.forEach(load::add);
-      load.addKey(key, Process.ROWS_OF_KEY, 0, own.size());
+      load.addKey(Process.ROWS_OF_KEY, 0, own.size());
     });
     rows.clear();
     count = 0;
