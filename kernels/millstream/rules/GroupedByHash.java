@@ -38,9 +38,9 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Brings the rows of a key together by a hash of it, in stages whose operators gather rows.
  *
- * <p>Spark sorts by all columns of the key. Of these the first, the operator's tag, is the same in most rows, so that two
- * rows cannot be told apart by the eight bytes of each that a sort has at hand. All that is wanted is that equal keys
- * stand side by side, and that the rows which end the input (see {@code EndOfInput}) come last.
+ * <p>Spark sorts by all columns of the key. Of these the first, the operator's tag, is the same in most rows, so that
+ * two rows cannot be told apart by the eight bytes of each that a sort has at hand. All that is wanted is that equal
+ * keys stand side by side, and that the rows which end the input (see {@code EndOfInput}) come last.
  */
 final class GroupedByHash extends SparkStrategy {
   /** As Spark's own hashes have it. */
@@ -104,8 +104,8 @@ final class GroupedByHash extends SparkStrategy {
   /**
    * By hash, and then by all columns, because different keys may have the same.
    *
-   * <p>What is said to be of the same order as its neighbour makes Spark find the order that it asks for, by the columns
-   * of the key alone, and not sort once more.
+   * <p>What is said to be of the same order as its neighbour makes Spark find the order that it asks for, by the
+   * columns of the key alone, and not sort once more.
    */
   private static List<SortOrder> order(List<Expression> keys, int tags) {
     Expression hash = new XxHash64(seq(keys), SEED);

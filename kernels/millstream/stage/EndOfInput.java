@@ -21,10 +21,11 @@ import scala.runtime.AbstractFunction1;
 /**
  * Gives every task of a stage a last row for each operator that gathers rows, so that it can tell that the input ends.
  *
- * <p>Spark has no call for that. Every task before the shuffle sends such rows to all tasks behind it. Their tag is above
- * all operators', so that they come last where rows are sorted by it; the last key column is a number that is chosen so
- * that the row's hash leads to the task. Where rows come in epochs, {@code GroupedByHash} takes this step out, and puts
- * the rows behind those of each task ({@link EndOfInputExec}): no row then has to become an object, and bytes again.
+ * <p>Spark has no call for that. Every task before the shuffle sends such rows to all tasks behind it. Their tag is
+ * above all operators', so that they come last where rows are sorted by it; the last key column is a number that is
+ * chosen so that the row's hash leads to the task. Where rows come in epochs, {@code GroupedByHash} takes this step
+ * out, and puts the rows behind those of each task ({@link EndOfInputExec}): no row then has to become an object, and
+ * bytes again.
  */
 public final class EndOfInput extends AbstractFunction1<Iterator<InternalRow>, Iterator<InternalRow>>
     implements Serializable {

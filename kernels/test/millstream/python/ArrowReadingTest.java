@@ -17,7 +17,8 @@ import org.apache.spark.sql.util.ArrowUtils;
 import org.junit.jupiter.api.Test;
 
 class ArrowReadingTest {
-  private static final StructType TYPE = new StructType().add("k", DataTypes.LongType).add("text", DataTypes.StringType);
+  private static final StructType TYPE =
+      new StructType().add("k", DataTypes.LongType).add("text", DataTypes.StringType);
 
   private static byte[] stream(List<UnsafeRow> rows) {
     try (ArrowWriting writing = new ArrowWriting("test", TYPE)) {
