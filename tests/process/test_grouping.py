@@ -53,7 +53,7 @@ def test_the_rows_of_a_key_come_at_once_in_the_order_of_their_time(bench: Bench)
 
     def fill(stream: ms.Stream, bench: Bench) -> None:
         stream.key_by("k").process(Numbered).to(bench.sink("out"))
-        stream.key_by("k", "v % 2").process(Named).to(bench.sink("other"))
+        stream.key_by("k", half="v % 2").process(Named).to(bench.sink("other"))
 
     run = bench.run(fill, epoch=ROWS)
     found = [(row["k"], row["v"], row["n"]) for row in bench.read()]

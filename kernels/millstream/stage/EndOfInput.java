@@ -24,7 +24,7 @@ import scala.runtime.AbstractFunction1;
  * <p>Spark has no call for that. Every task before the shuffle sends such rows to all tasks behind it. Their tag is
  * above all operators', so that they come last where rows are sorted by it; the last key column is a number that is
  * chosen so that the row's hash leads to the task. Where rows come in epochs, {@code GroupedByHash} takes this step
- * out, and puts the rows behind those of each task ({@link EndOfInputExec}): no row then has to become an object, and
+ * out, and puts the rows behind those of each task ({@link GroupedExec}): no row then has to become an object, and
  * bytes again.
  */
 public final class EndOfInput extends AbstractFunction1<Iterator<InternalRow>, Iterator<InternalRow>>

@@ -94,11 +94,6 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     return Arrays.stream(operators).anyMatch(Operator::gathers);
   }
 
-  /** So many tags are those of operators. */
-  public int tags() {
-    return operators.length;
-  }
-
   /** The state variables that each operator declares, as JSON by its name. */
   public String declared() {
     Map<String, List<Declared.Variable>> found = new LinkedHashMap<>();
