@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.TransformWithState;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.SerializeFromObjectExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS$;
@@ -41,24 +42,33 @@ final class GroupedByHash extends SparkStrategy {
     this.session = session;
   }
 
+  /** It is asked about what stands upon a stage: of stages themselves, Spark's own strategy is asked first. */
   @Override
   public Seq<SparkPlan> apply(LogicalPlan plan) {
-    if (plan instanceof TransformWithState grouped
-        && (Object) grouped.statefulProcessor() instanceof Stage stage
-        && stage.gathersRows()) {
-      Seq<SparkPlan> planned =
-          session.sessionState().planner().StreamingTransformWithStateStrategy().apply(plan);
-      if (planned.size() == 1
-          && planned.head() instanceof TransformWithStateExec exec
-          && !exec.isRealTimeMode()
-          && !exec.hasInitialState()) {
-        SparkPlan rows = rows(grouped.child(), exec.groupingAttributes());
-        return rows == null
-            ? seq(List.of())
-            : seq(List.of(exec.withNewChildren(seq(List.of(rows, exec.initialState())))));
-      }
+    if (plan instanceof SerializeFromObject above && above.child() instanceof TransformWithState stage) {
+      SparkPlan planned = planned(stage);
+      return planned == null ? seq(List.of()) : seq(List.of(new SerializeFromObjectExec(above.serializer(), planned)));
     }
     return seq(List.of());
+  }
+
+  /** A stage that gathers rows, in epochs; NULL: it is any other. */
+  private SparkPlan planned(TransformWithState plan) {
+    if ((Object) plan.statefulProcessor() instanceof Stage stage
+        && stage.gathersRows()
+        && session
+                .sessionState()
+                .planner()
+                .StreamingTransformWithStateStrategy()
+                .apply(plan)
+                .head()
+            instanceof TransformWithStateExec exec
+        && !exec.isRealTimeMode()
+        && !exec.hasInitialState()) {
+      SparkPlan rows = rows(plan.child(), exec.groupingAttributes());
+      return rows == null ? null : exec.withNewChildren(seq(List.of(rows, exec.initialState())));
+    }
+    return null;
   }
 
   /** The rows of a stage, shuffled and grouped, and their end; NULL: they are not made as is expected here. */
@@ -66,7 +76,8 @@ final class GroupedByHash extends SparkStrategy {
     if (plan instanceof SerializeFromObject rows
         && rows.child() instanceof MapPartitions step
         && (Object) step.func() instanceof EndOfInput end
-        && step.child() instanceof DeserializeToObject objects) {
+        && step.child() instanceof DeserializeToObject objects
+        && names(objects.child()).equals(names(rows))) {
       SparkPlan own = planLater(renamed(objects.child(), rows.output()));
       List<Expression> by = new ArrayList<>(CollectionConverters.asJava(keys));
       HashPartitioning byKey = new HashPartitioning(seq(by), SQLConf.get().numShufflePartitions());
@@ -74,6 +85,12 @@ final class GroupedByHash extends SparkStrategy {
       return GroupedExec.of(end, keys, rows.output(), shuffled);
     }
     return null;
+  }
+
+  private static List<String> names(LogicalPlan plan) {
+    return CollectionConverters.asJava(plan.output()).stream()
+        .map(Attribute::name)
+        .toList();
   }
 
   /** The columns of a plan as if they were these others, in whose place they stand. */
