@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "protobuf": set(),
     "python": {"barrier"},
     "rabbitmq": {"journal", "source"},
-    "rules": {"barrier"},
+    "rules": {"barrier", "stage"},
     "save": {"journal", "parquet", "row"},
     "sink": {"avro", "barrier", "checkpoint", "commit", "faults", "journal", "metrics", "parquet", "protobuf"},
     "source": set(),

@@ -3,11 +3,13 @@ package millstream.process;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.function.LongConsumer;
 import millstream.metrics.Counts;
 import millstream.operator.Moment;
 import millstream.python.ArrowReading;
+import millstream.python.ArrowReading.Views;
 import millstream.python.ArrowWriting;
 import millstream.python.Feeder;
 import millstream.python.Worker;
@@ -17,6 +19,7 @@ import millstream.state.ClockTimers;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
@@ -41,6 +44,9 @@ final class Load {
   record Code(WorkerPlace place, byte[] command, StructType key, int[] keySlots, StructType row, StructType output)
       implements Serializable {}
 
+  /** A key of the load, as it is written in state; what is to be done; and how many of the rows are its own. */
+  private record Key(UnsafeRow row, int kind, long at, int count) {}
+
   private final String step;
   private final Code code;
   private final ProcessState state;
@@ -52,7 +58,11 @@ final class Load {
   private final ArrowWriting groups;
   private final ArrowReading outputs;
   private final ArrowReading changes;
-  private final List<InternalRow> keys = new ArrayList<>();
+  /** Where the timers stand in a row that tells what changed. */
+  private final int timers;
+
+  private final List<Key> keys = new ArrayList<>();
+  private Views results;
 
   /**
    * Starts the process, or takes one that is there, until the task ends; {@code clock}: NULL if it sets no such timers.
@@ -69,6 +79,7 @@ final class Load {
     this.groups = new ArrowWriting(step, groupType());
     this.outputs = new ArrowReading(step, code.output);
     this.changes = new ArrowReading(step, changeType());
+    this.timers = 1 + state.changed().length();
     ArrowWriting[] opened = {rows, groups};
     TaskCompletionListener closing = context -> {
       if (!Feeder.stopAll(context)) {
@@ -76,6 +87,9 @@ final class Load {
       }
       for (ArrowWriting part : opened) {
         part.close();
+      }
+      if (results != null) {
+        results.close();
       }
     };
     TaskContext.get().addTaskCompletionListener(closing);
@@ -128,29 +142,18 @@ final class Load {
     rows.write(row);
   }
 
-  /** Adds a key with its state; the key is set. {@code count}: how many of the rows are its own, the last ones. */
-  void addKey(InternalRow key, int kind, long at, int count) {
-    Object[] values = new Object[4 + state.sent().length()];
-    Object[] parts = new Object[code.keySlots.length];
-    for (int i = 0; i < parts.length; i++) {
-      int slot = code.keySlots[i];
-      parts[i] = key.isNullAt(slot) ? null : key.get(slot, code.key.fields()[i].dataType());
-    }
-    values[0] = new GenericInternalRow(parts);
-    values[1] = kind;
-    values[2] = at;
-    values[3] = count;
-    state.read(values, 4);
-    groups.write(new GenericInternalRow(values));
-    keys.add(key);
+  /** Adds the key that is set. {@code count}: how many of the rows are its own, the last ones. */
+  void addKey(int kind, long at, int count) {
+    keys.add(new Key(state.values().key(), kind, at, count));
   }
 
   /** Hands it to Python and takes the results; afterwards it is empty, and the key that was set is set again. */
-  List<Change> hand(InternalRow current, Moment moment) {
+  Iterator<Change> hand(InternalRow current, Moment moment) {
     byte[] now = ByteBuffer.allocate(Long.BYTES * 2)
         .putLong(moment.watermark())
         .putLong(moment.now())
         .array();
+    writeGroups();
     worker.send(now, groups.take(), rows.take());
     byte[] answer = worker.receive();
     while (answer[0] != DONE) {
@@ -158,27 +161,59 @@ final class Load {
       answer = worker.receive();
     }
     counts.skipped += ByteBuffer.wrap(answer, 1, Long.BYTES).getLong();
-    List<InternalRow> found = outputs.rows(worker.receive());
-    for (InternalRow change : changes.rows(worker.receive())) {
-      apply(change);
+    results = outputs.views(worker.receive());
+    try (Views changed = changes.views(worker.receive())) {
+      changed.forEachRemaining(this::apply);
     }
     keys.clear();
     ImplicitGroupingKeyTracker.setImplicitKey(current);
-    List<Change> out = new ArrayList<>(found.size());
-    for (InternalRow result : found) {
-      out.add(new Change(result, 1));
-    }
-    return out;
+    return new Results(results);
   }
 
-  private void apply(InternalRow change) {
-    ImplicitGroupingKeyTracker.setImplicitKey(keys.get(change.getInt(0)));
-    state.apply(change, 1);
-    int at = 1 + state.changed().length();
-    each(change.getArray(at + 1), handle::deleteTimer);
-    each(change.getArray(at), handle::registerTimer);
-    each(change.getArray(at + 3), time -> clock.delete(time));
-    each(change.getArray(at + 2), this::setClock);
+  /** The keys, each with its state. */
+  private void writeGroups() {
+    var kept = state.values().get(keys.stream().map(Key::row).toList());
+    Object[] values = new Object[4 + state.sent().length()];
+    for (Key key : keys) {
+      Object[] parts = new Object[code.keySlots.length];
+      for (int i = 0; i < parts.length; i++) {
+        int slot = code.keySlots[i];
+        parts[i] = key.row.isNullAt(slot) ? null : key.row.get(slot, code.key.fields()[i].dataType());
+      }
+      values[0] = new GenericInternalRow(parts);
+      values[1] = key.kind;
+      values[2] = key.at;
+      values[3] = key.count;
+      if (state.hasCollections()) {
+        ImplicitGroupingKeyTracker.setImplicitKey(key.row);
+      }
+      state.read(kept.next(), values, 4);
+      groups.write(new GenericInternalRow(values));
+    }
+  }
+
+  /** The rows that Python gave, as they lie in its message. */
+  private record Results(Iterator<InternalRow> rows) implements Iterator<Change> {
+    @Override
+    public boolean hasNext() {
+      return rows.hasNext();
+    }
+
+    @Override
+    public Change next() {
+      return new Change(rows.next(), 1);
+    }
+  }
+
+  private void apply(InternalRow told) {
+    Key key = keys.get(told.getInt(0));
+    InternalRow change = state.hasCollections() ? changes.kept(told) : told;
+    ImplicitGroupingKeyTracker.setImplicitKey(key.row);
+    state.apply(key.row, change, 1);
+    each(change.getArray(timers + 1), handle::deleteTimer);
+    each(change.getArray(timers), handle::registerTimer);
+    each(change.getArray(timers + 3), time -> clock.delete(time));
+    each(change.getArray(timers + 2), this::setClock);
   }
 
   private void setClock(long time) {
@@ -197,7 +232,7 @@ final class Load {
    */
   private byte[] asked(ByteBuffer question) {
     byte kind = question.get();
-    ImplicitGroupingKeyTracker.setImplicitKey(keys.get(question.getInt()));
+    ImplicitGroupingKeyTracker.setImplicitKey(keys.get(question.getInt()).row);
     int which = question.getInt();
     boolean list = kind == 'L';
     try (ArrowWriting answer = new ArrowWriting(step, list ? state.item(which) : state.entry(which))) {

@@ -151,12 +151,12 @@ public final class Process extends Operator {
   public Iterator<Change> process(InternalRow key, Changes input, Moment moment) {
     start();
     if (waiting == null) {
-      return new Gathering(key.copy(), input, moment);
+      return new Gathering(key, input, moment);
     }
     while (input.next()) {
       waiting.add(key, input.payload());
     }
-    return waiting.isFull() ? waiting.hand(load, key.copy(), moment).iterator() : Collections.emptyIterator();
+    return waiting.isFull() ? waiting.hand(load, key.copy(), moment) : Collections.emptyIterator();
   }
 
   /** Takes the rows of a key in; gives the results of a full load when there is one. */
@@ -176,7 +176,7 @@ public final class Process extends Operator {
     public boolean hasNext() {
       while (!out.hasNext() && take()) {
         if (load.room() == 0 || !load.takesKeys()) {
-          out = load.hand(key, moment).iterator();
+          out = load.hand(key, moment);
         }
       }
       return out.hasNext();
@@ -194,7 +194,7 @@ public final class Process extends Operator {
       }
       int taken = load.rows() - before;
       if (taken > 0) {
-        load.addKey(key, ROWS_OF_KEY, 0, taken);
+        load.addKey(ROWS_OF_KEY, 0, taken);
       }
       return taken > 0;
     }
@@ -226,21 +226,21 @@ public final class Process extends Operator {
   public Iterator<Change> finish(InternalRow key, int operator, Moment moment) {
     done = null;
     looked = System.nanoTime();
-    List<Change> rest = rest(key.copy(), moment);
+    Iterator<Change> rest = rest(key.copy(), moment);
     List<Due> due = clock == null ? List.of() : clock.due(layout, operator, moment.now());
     if (due.isEmpty()) {
-      return rest.iterator();
+      return rest;
     }
     start();
     counts.timersRung += due.size();
-    return new Firing(key.copy(), due, CLOCK, rest.iterator(), moment);
+    return new Firing(key.copy(), due, CLOCK, rest, moment);
   }
 
-  private List<Change> rest(InternalRow key, Moment moment) {
+  private Iterator<Change> rest(InternalRow key, Moment moment) {
     if (waiting != null && !waiting.isEmpty()) {
       return waiting.hand(load, key, moment);
     }
-    return load == null || load.isEmpty() ? List.of() : load.hand(key, moment);
+    return load == null || load.isEmpty() ? Collections.emptyIterator() : load.hand(key, moment);
   }
 
   /** The first timer that has come brings all others with it; Spark names them again, one by one, in the same order. */
@@ -258,8 +258,8 @@ public final class Process extends Operator {
       done.poll();
       return Collections.emptyIterator();
     }
-    load.addKey(key.copy(), TIMER, at, 0);
-    return load.hand(key, moment).iterator();
+    load.addKey(TIMER, at, 0);
+    return load.hand(key, moment);
   }
 
   private List<Due> due(int operator, Moment moment) {
@@ -287,7 +287,7 @@ public final class Process extends Operator {
     public boolean hasNext() {
       while (!out.hasNext() && !left.isEmpty()) {
         take();
-        out = load.hand(current, moment).iterator();
+        out = load.hand(current, moment);
       }
       return out.hasNext();
     }
@@ -297,7 +297,7 @@ public final class Process extends Operator {
       while (!left.isEmpty() && load.takesKeys() && loaded.add(left.peek().key())) {
         Due timer = left.poll();
         ImplicitGroupingKeyTracker.setImplicitKey(timer.key());
-        load.addKey(timer.key(), kind, timer.at(), 0);
+        load.addKey(kind, timer.at(), 0);
         if (kind == CLOCK) {
           // Spark takes its own timers away itself.
           clock.delete(timer.at());

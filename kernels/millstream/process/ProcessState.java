@@ -5,9 +5,10 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import millstream.row.InternalRowEncoder;
-import millstream.state.Value;
+import millstream.state.Values;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.streaming.ListState;
@@ -20,7 +21,7 @@ import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 
 /**
- * The state of a Python process, of the key that is set.
+ * The state of a Python process: the rows of values of many keys, and the lists and maps of the key that is set.
  *
  * <pre>
  *   _row      one row: which lists and maps hold anything, timers, and every value variable
@@ -44,7 +45,7 @@ public final class ProcessState implements Serializable {
   private final StructType[] mapKeys;
   private final StructType[] mapValues;
 
-  private transient Value valueState;
+  private transient Values valueRows;
   private transient List<ListState<InternalRow>> listStates;
   private transient List<MapState<InternalRow, InternalRow>> mapStates;
 
@@ -68,7 +69,7 @@ public final class ProcessState implements Serializable {
   }
 
   void open(StatefulProcessorHandle handle, String name) {
-    valueState = new Value(handle, name + "_row", values);
+    valueRows = new Values(handle, name + "_row", values);
     listStates = new ArrayList<>();
     for (int i = 0; i < lists.length; i++) {
       listStates.add(
@@ -121,9 +122,21 @@ public final class ProcessState implements Serializable {
     return maps.length;
   }
 
-  /** Puts the state of the key into a row's columns from {@code at} on. NULL: too large to hand over. */
-  void read(Object[] row, int at) {
-    InternalRow kept = valueState.get();
+  /** Whether it has anything but values. */
+  boolean hasCollections() {
+    return lists.length + maps.length > 0;
+  }
+
+  /** The rows of values of many keys. */
+  Values values() {
+    return valueRows;
+  }
+
+  /**
+   * Puts the state of the key that is set into a row's columns from {@code at} on. {@code kept}: its row of values, or
+   * NULL. NULL in a column: too large to hand over.
+   */
+  void read(InternalRow kept, Object[] row, int at) {
     row[at] = kept;
     long filled = kept == null ? 0 : kept.getLong(0);
     for (int i = 0; i < lists.length; i++) {
@@ -195,13 +208,13 @@ public final class ProcessState implements Serializable {
     return type;
   }
 
-  /** Writes what Python changed, which stands in a row's columns from {@code at} on. */
-  void apply(InternalRow row, int at) {
+  /** Writes what Python changed of a key, which stands in a row's columns from {@code at} on. */
+  void apply(UnsafeRow key, InternalRow row, int at) {
     if (row.getBoolean(at)) {
       if (row.isNullAt(at + 1)) {
-        valueState.clear();
+        valueRows.remove(key);
       } else {
-        valueState.update(row.getStruct(at + 1, values.length()));
+        valueRows.put(key, row.getStruct(at + 1, values.length()));
       }
     }
     for (int i = 0; i < lists.length; i++) {

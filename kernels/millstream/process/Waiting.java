@@ -1,6 +1,7 @@
 package millstream.process;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,11 +53,11 @@ final class Waiting {
   }
 
   /** Hands them over: each key with its state, once. */
-  List<Change> hand(Load load, InternalRow current, Moment moment) {
+  Iterator<Change> hand(Load load, InternalRow current, Moment moment) {
     rows.forEach((key, own) -> {
       ImplicitGroupingKeyTracker.setImplicitKey(key);
       own.forEach(load::add);
-      load.addKey(key, Process.ROWS_OF_KEY, 0, own.size());
+      load.addKey(Process.ROWS_OF_KEY, 0, own.size());
     });
     rows.clear();
     count = 0;

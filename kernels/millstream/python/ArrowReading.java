@@ -4,8 +4,10 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
+import java.util.NoSuchElementException;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
@@ -31,17 +33,69 @@ public final class ArrowReading {
   /** All rows of an Arrow stream, each a row of its own that may be kept. */
   public List<InternalRow> rows(byte[] stream) {
     List<InternalRow> found = new ArrayList<>();
-    try (BufferAllocator allocator = ArrowUtils.rootAllocator().newChildAllocator(name, 0, Long.MAX_VALUE);
-        ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator)) {
-      while (reader.loadNextBatch()) {
-        Iterator<InternalRow> rows = batch(reader.getVectorSchemaRoot()).rowIterator();
-        while (rows.hasNext()) {
-          found.add(projection.apply(rows.next()).copy());
+    try (Views rows = views(stream)) {
+      rows.forEachRemaining(row -> found.add(kept(row)));
+    }
+    return found;
+  }
+
+  /** A row of a stream as one that may be kept. */
+  public InternalRow kept(InternalRow row) {
+    return projection.apply(row).copy();
+  }
+
+  /** The same, each only good until the next step: they lie in the stream still. */
+  public Views views(byte[] stream) {
+    return new Views(name, stream);
+  }
+
+  /** Goes over the rows of a stream. After the last, the stream is closed. */
+  public static final class Views implements Iterator<InternalRow>, AutoCloseable {
+    private final BufferAllocator allocator;
+    private final ArrowStreamReader reader;
+    private Iterator<InternalRow> rows = Collections.emptyIterator();
+    private boolean closed;
+
+    private Views(String name, byte[] stream) {
+      allocator = ArrowUtils.rootAllocator().newChildAllocator(name, 0, Long.MAX_VALUE);
+      reader = new ArrowStreamReader(new ByteArrayInputStream(stream), allocator);
+    }
+
+    @Override
+    public boolean hasNext() {
+      try {
+        while (!closed && !rows.hasNext()) {
+          if (reader.loadNextBatch()) {
+            rows = batch(reader.getVectorSchemaRoot()).rowIterator();
+          } else {
+            close();
+          }
+        }
+      } catch (IOException error) {
+        throw new UncheckedIOException(error);
+      }
+      return !closed;
+    }
+
+    @Override
+    public InternalRow next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      return rows.next();
+    }
+
+    /** It may be closed again. */
+    @Override
+    public void close() {
+      if (!closed) {
+        closed = true;
+        try (allocator) {
+          reader.close();
+        } catch (IOException error) {
+          throw new UncheckedIOException(error);
         }
       }
-      return found;
-    } catch (IOException error) {
-      throw new UncheckedIOException(error);
     }
   }
 

@@ -4,9 +4,10 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.SparkStrategy;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** What we add to Spark's optimizer. */
+/** What we add to Spark's optimizer and planner. */
 public final class Rules {
   private Rules() {}
 
@@ -16,5 +17,9 @@ public final class Rules {
     session
         .experimental()
         .extraOptimizations_$eq(CollectionConverters.asScala(ours).toList());
+    List<SparkStrategy> plans = List.of(new GroupedByHash(session));
+    session
+        .experimental()
+        .extraStrategies_$eq(CollectionConverters.asScala(plans).toList());
   }
 }

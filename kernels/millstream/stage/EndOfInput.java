@@ -1,12 +1,11 @@
 package millstream.stage;
 
+import java.io.Serializable;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import millstream.operator.Operator;
 import millstream.row.InternalRowEncoder;
 import millstream.row.Layout;
-import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -15,32 +14,40 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.types.StructField;
+import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction1;
 
 /**
  * Gives every task of a stage a last row for each operator that gathers rows, so that it can tell that the input ends.
  *
- * <p>Spark has no call for that. Rows reach a task sorted by their key, whose first column is the operator's tag; a tag
- * above all operators' comes last. The last key column is a number that is chosen so that the row's hash leads to the
- * task.
+ * <p>Spark has no call for that. Every task before the shuffle sends such rows to all tasks behind it. Their tag is
+ * above all operators', so that they come last where rows are sorted by it; the last key column is a number that is
+ * chosen so that the row's hash leads to the task. Where rows come in epochs, {@code GroupedByHash} takes this step
+ * out, and puts the rows behind those of each task ({@link GroupedExec}): no row then has to become an object, and
+ * bytes again.
  */
-final class EndOfInput implements MapPartitionsFunction<InternalRow, InternalRow> {
+public final class EndOfInput extends AbstractFunction1<Iterator<InternalRow>, Iterator<InternalRow>>
+    implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  private final Object[][] rows;
+  /** By operator, and then by task. */
+  private final Object[][][] rows;
 
-  private EndOfInput(Object[][] rows) {
+  private EndOfInput(Object[][][] rows) {
     this.rows = rows;
   }
 
   static Dataset<Row> apply(Dataset<Row> routed, Layout layout, Operator[] operators) {
     int tasks = Integer.parseInt(routed.sparkSession().conf().get("spark.sql.shuffle.partitions"));
-    List<Object[]> rows = new ArrayList<>();
+    List<Object[][]> rows = new ArrayList<>();
     for (int i = 0; i < operators.length; i++) {
       if (operators[i].gathers()) {
+        Object[][] own = new Object[tasks][];
         for (int task = 0; task < tasks; task++) {
-          rows.add(row(layout, operators.length + i, task, tasks));
+          own[task] = row(layout, operators.length + i, task, tasks);
         }
+        rows.add(own);
       }
     }
     if (rows.isEmpty()) {
@@ -49,7 +56,7 @@ final class EndOfInput implements MapPartitionsFunction<InternalRow, InternalRow
     InternalRowEncoder encoder = new InternalRowEncoder(layout.schema);
     return routed
         .as(encoder)
-        .mapPartitions(new EndOfInput(rows.toArray(new Object[0][])), encoder)
+        .mapPartitions(new EndOfInput(rows.toArray(new Object[0][][])), encoder)
         .toDF();
   }
 
@@ -79,20 +86,24 @@ final class EndOfInput implements MapPartitionsFunction<InternalRow, InternalRow
     return new HashPartitioning(CollectionConverters.asScala(keys).toSeq(), tasks).partitionIdExpression();
   }
 
+  /** Rows before the shuffle, and behind them the last rows of all tasks. */
   @Override
-  public Iterator<InternalRow> call(Iterator<InternalRow> input) {
-    return new Iterator<>() {
-      private int at;
-
-      @Override
-      public boolean hasNext() {
-        return input.hasNext() || at < rows.length;
+  public Iterator<InternalRow> apply(Iterator<InternalRow> input) {
+    List<InternalRow> last = new ArrayList<>();
+    for (Object[][] own : rows) {
+      for (Object[] values : own) {
+        last.add(new GenericInternalRow(values.clone()));
       }
+    }
+    return input.concat(() -> CollectionConverters.asScala(last.iterator()));
+  }
 
-      @Override
-      public InternalRow next() {
-        return input.hasNext() ? input.next() : new GenericInternalRow(rows[at++].clone());
-      }
-    };
+  /** The rows of a task behind the shuffle, and behind them its last rows: it needs one for each operator. */
+  Iterator<InternalRow> behind(Iterator<InternalRow> input) {
+    List<InternalRow> last = new ArrayList<>();
+    for (Object[][] own : rows) {
+      last.add(new GenericInternalRow(own[0].clone()));
+    }
+    return input.concat(() -> CollectionConverters.asScala(last.iterator()));
   }
 }

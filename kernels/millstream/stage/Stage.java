@@ -89,6 +89,11 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     return new Stage(nulls ? new Layout(routed.schema().asNullable()) : layout, operators, combine, meters);
   }
 
+  /** Whether any of its operators gathers rows: then each task is given last rows, whose tags are above all others. */
+  public boolean gathersRows() {
+    return Arrays.stream(operators).anyMatch(Operator::gathers);
+  }
+
   /** The state variables that each operator declares, as JSON by its name. */
   public String declared() {
     Map<String, List<Declared.Variable>> found = new LinkedHashMap<>();

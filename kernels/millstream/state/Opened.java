@@ -114,10 +114,15 @@ public final class Opened {
     return false;
   }
 
-  /** One of Spark's figures of a stateful operator. */
+  /** Spark's figures of a stateful operator: rows of state that are written are counted there. */
   @SuppressWarnings("unchecked")
+  Map<String, SQLMetric> metrics() {
+    return (Map<String, SQLMetric>) get("metrics");
+  }
+
+  /** One of them. */
   SQLMetric metric(String name) {
-    Option<SQLMetric> found = ((Map<String, SQLMetric>) get("metrics")).get(name);
+    Option<SQLMetric> found = metrics().get(name);
     return found.isDefined() ? found.get() : new SQLMetric("sum", 0L);
   }
 

@@ -9,7 +9,7 @@ from types import AsyncGeneratorType, GeneratorType
 from typing import Any
 
 from millstream.spark.python.awaited import loop
-from millstream.spark.python.compiled import ROWS_LOOP, rows_loop
+from millstream.spark.python.compiled import ROWS_LOOP, keys_loop, rows_loop
 from millstream.spark.python.failures import Failure, WrongValue, current_line, first_line, locals_of, short
 from millstream.spark.python.shapes import SHAPE, RowShape
 from millstream.spark.python.spec import ProcessSpec
@@ -56,15 +56,17 @@ class Calls:
         self.main = self.shapes[0].row
         self.found = Found()
         self.skipped = 0
-        self.loop = rows_loop(self.shapes[0].schema, self.take, self.shapes[0].looked_at)
+        main = self.shapes[0]
+        self.of_key = rows_loop(main.schema, self.take, main.looked_at)
+        self.of_keys = keys_loop(main.schema, self.take, main.looked_at)
 
-    def each(self, function: Callable[..., Any], key: Any, rows: list[Any]) -> None:
-        """Calls it for the rows of a key, where a failure ends all."""
+    def each(self, loop: Callable[..., None], function: Callable[..., Any], of: Any, rows: Any, *more: Any) -> None:
+        """Calls it for the rows of a key, or of many, where a failure ends all."""
         try:
-            self.loop(function, key, rows, self.found.rows.append)
+            loop(function, of, rows, self.found.rows.append, *more)
         except Exception as error:
             inside = locals_of(ROWS_LOOP, error)
-            row, result = inside.get("row"), inside.get("result")
+            key, row, result = inside.get("key"), inside.get("row"), inside.get("result")
             raise self.failure(function, key, row, error, result).raised() from error
 
     def make(self, function: Callable[..., Any], key: Any, what: Any, row: Any) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
+from itertools import islice
 from types import GeneratorType
 from typing import Any
 
@@ -41,7 +42,14 @@ OUT: Tests = {**PLAIN, FloatType: "type({0}) is float", TimestampType: "type({0}
 """The same for values that only go out."""
 ROWS_LOOP = "each_row_of_a_key"
 """What the function is called that calls a process: by that its variables are found when it fails."""
-NAMES = {"date": date, "datetime": datetime, "UTC": UTC, "new": tuple.__new__, "generator": GeneratorType}
+NAMES = {
+    "date": date,
+    "datetime": datetime,
+    "UTC": UTC,
+    "new": tuple.__new__,
+    "generator": GeneratorType,
+    "first": islice,
+}
 
 
 def test(type_: DataType, value: str, tests: Tests) -> str | None:
@@ -77,25 +85,55 @@ def unpacked(schema: StructType, otherwise: str) -> list[str]:
     ]
 
 
-def kept_check(type_: DataType, row: type[tuple[Any, ...]] | None, slow: Checked) -> Checked:
-    """A value that state is to hold, in the form in which it would come back. `row`: of structs, what they come as."""
+def kept(type_: DataType) -> list[str] | None:
+    """Lines that leave `value` in `found`, in the form in which it would come back from state, if it is right at first
+    sight, and else hand it to `slow`. None: all values must be looked into."""
     if not isinstance(type_, StructType):
-        found = test(type_, "given", PLAIN)
-        lines = [] if found is None else ["def checked(given):", f"    return given if {found} else slow(given)"]
-        simple: Checked = made(lines, "checked", StructType(), slow) if lines else slow
-        return simple
+        right = test(type_, "value", PLAIN)
+        return None if right is None else ["found = value", f"if not ({right}):", "    return slow(value)"]
     tests = [test(part.dataType, f"v{i}", PLAIN) for i, part in enumerate(type_.fields)]
     if not tests or None in tests:
-        return slow
+        return None
     right = " and ".join(f"(v{i} is None or {found})" for i, found in enumerate(tests))
-    lines = [
-        "def checked(value):",
-        "    given = value",
-        *indented(unpacked(type_, "return slow(value)"), 1),
-        f"    return new(row, given) if {right} else slow(value)",
+    return [
+        "given = value",
+        *unpacked(type_, "return slow(value)"),
+        f"if not ({right}):",
+        "    return slow(value)",
+        "found = new(row, given)",
     ]
-    checked: Checked = made(lines, "checked", type_, slow, row)
-    return checked
+
+
+def kept_check(type_: DataType, row: type[tuple[Any, ...]] | None, slow: Checked) -> Checked:
+    """A value that state is to hold, in the form in which it would come back. `row`: of structs, what they come as."""
+    lines = kept(type_)
+    if lines is None:
+        return slow
+    lines = ["def checked(value):", *indented(lines, 1), "    return found"]
+    return made(lines, "checked", schema_of(type_), slow, row=row)  # type: ignore[no-any-return]
+
+
+def value_setter(
+    type_: DataType, row: type[tuple[Any, ...]] | None, slow: Callable[[Any], None], store: Any
+) -> Callable[[Any], None]:
+    """Sets the value that a variable has of the key in hand, where values do not expire: it is called for most rows.
+
+    `slow`: does so for a value that must be looked into."""
+    lines = kept(type_)
+    if lines is None:
+        return slow
+    lines = [
+        "def set_value(value):",
+        *indented(lines, 1),
+        "    group = store.group",
+        "    group.values[at] = (found, None)",
+        "    group.written = True",
+    ]
+    return made(lines, "set_value", schema_of(type_), slow, row=row, store=store, at=store.at)  # type: ignore[no-any-return]
+
+
+def schema_of(type_: DataType) -> StructType:
+    return type_ if isinstance(type_, StructType) else StructType()
 
 
 def row_check(schema: StructType, slow: Checked) -> Checked:
@@ -122,38 +160,47 @@ def map_loop(schema: StructType, slow: Checked) -> Callable[[Callable[..., Any],
     return found
 
 
+def calls(schema: StructType) -> list[str]:
+    """The call for one row, and what becomes of its result."""
+    return [
+        "result = function(key, row)",
+        "if result is None:",
+        "    continue",
+        "if type(result) is not generator:",
+        "    take(result)",
+        "    continue",
+        "for given in result:",
+        *indented(unpacked(schema, "take([given]); continue"), 1),
+        f"    append(given if {fields(schema)} else slow(given))",
+    ]
+
+
 def rows_loop(schema: StructType, take: Callable[[Any], None], slow: Checked) -> Callable[..., None]:
     """Calls a process for each row of a key, and appends the rows that it yields, as tuples. `take`: does so for all
     that is not a generator of rows of its main output."""
+    lines = [f"def {ROWS_LOOP}(function, key, rows, append):", "    for row in rows:", *indented(calls(schema), 2)]
+    return made(lines, ROWS_LOOP, schema, slow, take=take)  # type: ignore[no-any-return]
+
+
+def keys_loop(schema: StructType, take: Callable[[Any], None], slow: Checked) -> Callable[..., None]:
+    """The same for the rows of many keys. `group` stands for one key after the other: see `ValuesOnly`. `changed`: told
+    the place of a key whose values were set."""
     lines = [
-        f"def {ROWS_LOOP}(function, key, rows, append):",
-        "    for row in rows:",
-        "        result = function(key, row)",
-        "        if result is None:",
-        "            continue",
-        "        if type(result) is not generator:",
-        "            take(result)",
-        "            continue",
-        "        for given in result:",
-        *indented(unpacked(schema, "take([given]); continue"), 3),
-        f"            append(given if {fields(schema)} else slow(given))",
+        f"def {ROWS_LOOP}(function, keys, rows, append, group, changed):",
+        "    for place, key, count, group.values in keys:",
+        "        for row in first(rows, count):",
+        *indented(calls(schema), 3),
+        "        if group.written:",
+        "            group.written = False",
+        "            changed(place)",
     ]
-    found: Callable[..., None] = made(lines, ROWS_LOOP, schema, slow, take=take)
-    return found
+    return made(lines, ROWS_LOOP, schema, slow, take=take)  # type: ignore[no-any-return]
 
 
-def made(
-    lines: Sequence[str],
-    name: str,
-    schema: StructType,
-    slow: Checked,
-    row: type[tuple[Any, ...]] | None = None,
-    take: Callable[[Any], None] | None = None,
-) -> Any:
-    """The function of that name, which these lines define."""
+def made(lines: Sequence[str], name: str, schema: StructType, slow: Checked, **more: Any) -> Any:
+    """The function of that name, which these lines define; `more`: what else they call."""
     checks = [fits(part.dataType) for part in schema.fields]
-    space: dict[str, Any] = {**NAMES, "checks": checks, "known": set(schema.names), "slow": slow}
-    space |= {"row": row, "take": take}
+    space: dict[str, Any] = {**NAMES, "checks": checks, "known": set(schema.names), "slow": slow, **more}
     exec(compile("\n".join(lines), f"{__file__} {name}", "exec"), space)
     return space[name]
 

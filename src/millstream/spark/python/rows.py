@@ -161,11 +161,12 @@ def offsets(values: Sequence[Sequence[Any] | None]) -> pa.Array:
 def encode_structs(values: Sequence[Any], type_: pa.StructType) -> pa.Array:
     fields = [type_.field(i) for i in range(type_.num_fields)]
     mask = None
-    if any(value is None for value in values):
+    kinds = set(map(type, values))
+    if type(None) in kinds:
         mask = pa.array([value is None for value in values], pa.bool_())
         nothing = (None,) * len(fields)
         values = [nothing if value is None else value for value in values]
-    if any(type(value) is dict for value in values):
+    if dict in kinds:
         names = [part.name for part in fields]
         values = [tuple(map(value.get, names)) if type(value) is dict else value for value in values]
     columns: Iterable[Any] = zip(*values, strict=True) if values else [()] * len(fields)

@@ -43,7 +43,7 @@ class Runner:
             bound = copy.copy(getattr(self.process, var.name))
             bound._store = var
             if isinstance(var, ValueStore):
-                bound.get, bound.set = var.value, var.set
+                bound.get, bound.set = var.value, var.setter()
             setattr(self.process, var.name, bound)
         self.keys = row_class(spec.key)
         self.rows = row_class(spec.columns)
@@ -102,6 +102,10 @@ class Runner:
         parts = [decoder(part.type)(part) for part in rows.columns]
         return list(map(partial(tuple.__new__, self.rows), zip(*parts, strict=True)))
 
+    def decoded_keys(self, keys: pa.StructArray) -> Iterable[Any]:
+        parts = [decoder(part.type)(part) for part in keys.flatten()]
+        return parts[0] if len(parts) == 1 else map(partial(tuple.__new__, self.keys), zip(*parts, strict=True))
+
     def times(self, rows: list[Any], now: int) -> list[int]:
         """By which the expiry of state is counted: the rows' own, or the clock's."""
         if not self.expiring or self.spec.time is None:
@@ -111,8 +115,7 @@ class Runner:
 
     def groups(self, groups: pa.RecordBatch) -> list[tuple[int, int, int, Any, Group]]:
         key, *columns = groups.columns
-        parts = [decoder(part.type)(part) for part in key.flatten()]
-        keys = parts[0] if len(parts) == 1 else map(partial(tuple.__new__, self.keys), zip(*parts, strict=True))
+        keys = self.decoded_keys(key)
         kinds, ats, counts = (decoder(part.type)(part) for part in columns[:3])
         made = map(Group, range(groups.num_rows), kept_rows(columns[3]))
         found = list(zip(kinds, ats, counts, keys, made, strict=True))
@@ -134,7 +137,7 @@ class Runner:
         call, make, clock = self.process.on_row, self.calls.make, self.clock
         if self.plain:
             clock.time = self.now_ms
-            self.calls.each(call, key, rows)
+            self.calls.each(self.calls.of_key, call, key, rows)
             return
         if self.safe:
             for row, time in zip(rows, times, strict=True):
@@ -290,14 +293,17 @@ def sent(steps: Steps, well: bool) -> tuple[Callable[..., Any], Any, Any, Any] |
 def kept_rows(column: pa.StructArray) -> Iterable[tuple[Any, ...]]:
     """The rows of values, as plain tuples: what is filled, when to clean, timers, and each value with its expiry."""
     filled, clean, *times = (decoder(part.type)(part) for part in column.flatten()[:4])
-    values = []
-    for part in column.flatten()[4:]:
-        items: list[Item | None] = list(zip(*(decoder(half.type)(half) for half in part.flatten()), strict=True))
-        if part.null_count:
-            items = [item if there else None for item, there in zip(items, part.is_valid().to_pylist(), strict=True)]
-        values.append(items)
+    values = list(map(kept_items, column.flatten()[4:]))
     listed_values: Iterable[list[Any]] = map(list, zip(*values, strict=True)) if values else ([] for _ in filled)
     return zip(filled, clean, *times, listed_values, strict=True)
+
+
+def kept_items(column: pa.StructArray) -> list[Item | None]:
+    """What is kept of a value of each key, with its expiry."""
+    items: list[Item | None] = list(zip(*(decoder(half.type)(half) for half in column.flatten()), strict=True))
+    if column.null_count:
+        items = [item if there else None for item, there in zip(items, column.is_valid().to_pylist(), strict=True)]
+    return items
 
 
 def list_change(group: Group, i: int) -> tuple[Any, ...] | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyspark.sql.types import DataType, StructType
 
 from millstream.spark.python.canon import canon
-from millstream.spark.python.compiled import kept_check
+from millstream.spark.python.compiled import kept_check, value_setter
 from millstream.spark.python.failures import WrongValue, short
 from millstream.spark.python.fits import fits
 from millstream.spark.python.group import Ask, Group, Item
@@ -55,9 +55,8 @@ class Var:
         self.type = type_
         self.check = fits(type_)
         self.form = canon(type_)
-        self.kept = kept_check(
-            type_, row_class(tuple(type_.names)) if isinstance(type_, StructType) else None, self.looked_at
-        )
+        self.row = row_class(tuple(type_.names)) if isinstance(type_, StructType) else None
+        self.kept = kept_check(type_, self.row, self.looked_at)
         """A value in the form in which it would come back; refused if it does not fit."""
         self.ttl_ms = ttl_ms
         self.clock = clock
@@ -93,6 +92,10 @@ class ValueStore(Var):
         """As `ValueState.get`, in whose place it stands while a process runs: it is called for most rows."""
         item = self.group.values[self.at]  # type: ignore[union-attr]
         return item[0] if item is not None and (item[1] is None or self.clock.sees(item)) else default
+
+    def setter(self) -> Callable[[Any], None]:
+        """As `ValueState.set`, likewise."""
+        return self.set if self.ttl_ms is not None else value_setter(self.type, self.row, self.set, self)
 
     def set(self, value: Any) -> None:
         self.put(None, value)

@@ -28,6 +28,7 @@ from millstream.spark.python.rows import decoder, encode, from_stream, to_stream
 from millstream.spark.python.runner import Runner
 from millstream.spark.python.shapes import arrow
 from millstream.spark.python.spec import ProcessSpec
+from millstream.spark.python.values_only import ValuesOnly
 
 FAILED = -1
 AnyRunner = Runner | Lanes | ColumnRunner
@@ -99,7 +100,7 @@ def prepared(command: bytes, spec: ProcessSpec, infile: IO[bytes], outfile: IO[b
 def runner(spec: ProcessSpec, ask: Ask) -> AnyRunner:
     if spec.batches:
         return ColumnRunner(spec)
-    return Lanes(spec, ask) if spec.in_flight else Runner(spec, ask)
+    return Lanes(spec, ask) if spec.in_flight else ValuesOnly(spec, ask)
 
 
 def work(process: AnyRunner, line: Line) -> None:
