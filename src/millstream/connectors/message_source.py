@@ -79,6 +79,8 @@ class MessageSource:
     limits: Limits = DEFAULTS
     folder: str | None = None
     """The journal into which messages are received."""
+    step: str | None = None
+    """The name of the job's step, which is that of the topic there."""
 
     real_time: ClassVar[bool] = True
     own_parts: ClassVar[dict[str, str]] = {}
@@ -94,7 +96,12 @@ class MessageSource:
 
     @property
     def topic(self) -> str:
-        return received_topic(self.system, self.label)
+        return received_topic(self.system, self.step or self.label)
+
+    @property
+    def consumed(self) -> str | None:
+        """The queue: whoever else consumes it gets the messages that are missing here."""
+        raise NotImplementedError
 
     @property
     def record_columns(self) -> tuple[tuple[str, str, str], ...]:
@@ -111,6 +118,9 @@ class MessageSource:
 
     def bound(self, job: str, journal: str) -> Self:
         return replace(self, folder=journal)
+
+    def of_step(self, name: str) -> Self:
+        return replace(self, step=name)
 
     def schema(self) -> None:
         """Messages do not say their columns: the user does."""

@@ -181,6 +181,22 @@ class ReceivedSource(SourceOptions, Protocol):
 
 
 @runtime_checkable
+class ReceivedByStep(ReceivedSource, Protocol):
+    """A received source of which a job may have several: each is received into a topic named after its step."""
+
+    def of_step(self, name: str) -> Self: ...
+
+
+@runtime_checkable
+class Consumes(Protocol):
+    """A source that takes what it reads from others who read there, too."""
+
+    @property
+    def consumed(self) -> str | None:
+        """The one thing that it takes messages from, with its address; None: it leaves them there."""
+
+
+@runtime_checkable
 class BufferedReceiver(Receiver, Protocol):
     """A receiver whose journal is freed of what the job has committed."""
 
