@@ -201,6 +201,8 @@ class BufferedReceiver(Receiver, Protocol):
     """A receiver whose journal is freed of what the job has committed."""
 
     figures: ReceptionFigures
+    passing: Callable[[str], None]
+    """Told of each place at which a process may be killed."""
 
     def catch_up(self) -> None:
         """Receives all that there is now, for a run that ends with it, after `prepare`."""

@@ -65,6 +65,7 @@ class Front:
 
     def __init__(self, source: str, system: System, folder: str, topic: str, limits: Limits) -> None:
         self.figures = ReceptionFigures()
+        self.passing: Callable[[str], None] = lambda point: None
         self._source = source
         self._system = system
         self._folder = folder
@@ -204,10 +205,14 @@ class Front:
             self.figures.waiting = client.waiting()
 
     def _handle(self, client: Client, messages: Sequence[Message], number: int, ended: Event) -> None:
+        self.passing("receive.append.before")
         taken, wrong = self._append(messages, number, client, ended)
         assert self._out is not None
+        self.passing("receive.append.after")
         self._with_room(self._out.flush, client, ended)
+        self.passing("receive.sync.after")
         client.acknowledge(taken)
+        self.passing("receive.acknowledge.after")
         with self._lock:
             self.figures.acknowledged += len(taken)
         if wrong is not None:
