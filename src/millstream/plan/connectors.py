@@ -220,6 +220,7 @@ class ReceptionFigures:
     redelivered: int = 0
     duplicates: int = 0
     waiting: int | None = None
+    behind_ms: int | None = None
 
 
 @runtime_checkable
