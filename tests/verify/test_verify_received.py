@@ -164,6 +164,6 @@ def test_a_job_between_brokers(mode: str, tmp_path: Path) -> None:
     found = LAST.fullmatch(said.splitlines()[-1])
     assert found is not None, said
     assert (code, *map(int, found.groups())) == (0, 12, int(found[2]), 0, 0), said
-    assert "its own front receives them from a queue in a file" in said
-    assert "its own front receives them from a log in a file" in said
+    assert "the job's own receiver takes them from a queue in a file" in said
+    assert "the job's own receiver takes them from a log in a file" in said
     assert "receive.acknowledge of orders" in said

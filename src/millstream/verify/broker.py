@@ -103,12 +103,14 @@ class BrokerClient:
     def __init__(self, broker: Broker, begin: int) -> None:
         self._broker = broker
         self._next = begin
+        self._noted = 0
         self._acknowledged = set() if broker.log else broker.noted()
 
     def fetch(self, most: int, seconds: float) -> Sequence[Message]:
-        if self._broker.log:
+        if self._broker.log and self._next != self._noted:
             # The front asks for more when it has what came before for good.
             self._broker.note([self._next])
+            self._noted = self._next
         until = time.monotonic() + seconds
         while not (found := self._look(min(most, AT_ONCE))) and time.monotonic() < until:
             time.sleep(LOOK)

@@ -71,7 +71,7 @@ def way_of(source: Source) -> str:
     if not isinstance(source.options, MessageSource):
         return ""
     kind = "log" if source.options.consumed is None else "queue"
-    return f"; its own front receives them from a {kind} in a file"
+    return f"; the job's own receiver takes them from a {kind} in a file"
 
 
 def refuse_unknown(sources: list[Source], recorded: Mapping[str, str]) -> None:
