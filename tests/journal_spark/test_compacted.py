@@ -53,7 +53,8 @@ def test_python_reads_what_a_sink_has_compacted(tmp_path: Path, spark: SparkSess
         record = Record(str(row["id"]).encode(), str(row["n"]).encode())
         name = f"{epoch:020d}-w-{epoch:012d}-00000.seg"
         (tmp_path / "t" / "0" / name).write_bytes(header() + frame(record))
-    topic = jvm.named("millstream.journal.Topic").open(str(tmp_path), "t")
+    keep = jvm.named("millstream.journal.Retention$Keep")(2**63 - 1, 2**63 - 1, 1000)
+    topic = jvm.named("millstream.journal.Topic").of(str(tmp_path), "t", 1, keep)
     compaction = jvm.named("millstream.journal.Compaction")
     nested = [jvm.named(f"millstream.journal.Merging${name}") for name in ("Waits", "Leave")]
     for _ in range(2):

@@ -37,7 +37,8 @@ def look(topic: Any) -> int:
 def opened(folder: str) -> Any:
     if not folder.startswith(("hdfs:", "s3a:")):
         jvm.named("java.io.File")(f"{folder}/t/0/open").mkdirs()
-    return jvm.named("millstream.journal.Topic").open(folder, "t")
+    keep = jvm.named("millstream.journal.Retention$Keep")(2**63 - 1, 2**63 - 1, 1000)
+    return jvm.named("millstream.journal.Topic").of(folder, "t", 1, keep)
 
 
 def test_small_segments_are_merged(folder: str, spark: SparkSession) -> None:
