@@ -111,7 +111,7 @@ def test_a_segment_of_another_version_is_refused(disk: Disk) -> None:
     disk.produce(*VALUES)
     (segment,) = disk.segments()
     whole = segment.read_bytes()
-    segment.write_bytes(b"MSJ2" + whole[4:])
+    segment.write_bytes(b"MSJ3" + whole[4:])
     assert outcome(disk) == "MS-JOURNAL-006"
     segment.write_bytes(b"ABCD" + whole[4:])
     assert outcome(disk) == "MS-JOURNAL-003"

@@ -216,7 +216,7 @@ def test_a_start_out_of_range_is_refused(disk: Disk, start: int) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ['{"format": 2, "partitions": 1}', "{", "[]", '{"format": 1, "partitions": 0}'])
+@pytest.mark.parametrize("text", ['{"format": 3, "partitions": 1}', "{", "[]", '{"format": 1, "partitions": 0}'])
 def test_an_unknown_version_of_a_topic_is_refused(disk: Disk, text: str) -> None:
     (disk.path / "t" / "topic.json").write_text(text)
     assert code_of(lambda: journal.read(disk.path, "t")) == "MS-JOURNAL-006"

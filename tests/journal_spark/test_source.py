@@ -156,7 +156,7 @@ def test_a_topic_that_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_format_that_is_not_known(spark: SparkSession, tmp_path: Path) -> None:
-    (make_topic(tmp_path, "t") / "topic.json").write_text('{"format": 2, "partitions": 1}')
+    (make_topic(tmp_path, "t") / "topic.json").write_text('{"format": 3, "partitions": 1}')
     with pytest.raises(Exception, match="MS-JOURNAL-002"):
         read(spark, tmp_path)
 

@@ -27,6 +27,16 @@ def test_a_job_from_stream_to_stream(streams: Streams, jobs: Jobs) -> None:
     assert sorted((row["n"], row["count"]) for row in jobs.rows()) == [(0, 10), (1, 10), (2, 10)]
 
 
+def test_two_sources_of_one_stream_each_read_all_of_it(streams: Streams, jobs: Jobs) -> None:
+    stream = streams.create("orders")
+    streams.send(stream, *({"n": n} for n in range(20)))
+    job = jobs.job()
+    for name in ("first", "second"):
+        job.stream(kinesis.source(stream), "n BIGINT", name=name).to(jobs.out(name))
+    jobs.run(job)
+    assert [row["n"] for row in jobs.rows("first")] == [row["n"] for row in jobs.rows("second")] == list(range(20))
+
+
 def test_in_real_time_while_connections_are_cut_shards_split_and_the_server_killed(
     streams: Streams, jobs: Jobs
 ) -> None:

@@ -135,6 +135,30 @@ def test_a_shard_that_is_busy_is_left_alone(streams: Streams, tmp_path: Path, mo
     assert [message.value for message in found] == [b'{"n": 0}']
 
 
+def test_how_far_behind_a_source_is(streams: Streams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server here always says 0 of a shard that is open: what Amazon's says is put in its place."""
+    stream = streams.create("orders", 2)
+    streams.send(stream, *({"n": n} for n in range(20)))
+    bound = kinesis.source(stream).bound("job", str(tmp_path))
+    front = bound.receiver()
+    front.prepare()
+    assert front.figures.behind_ms is None
+    front.catch_up()
+    assert front.figures.behind_ms == 0
+    answer = clients.StreamClient._answer
+
+    def behind(self: clients.StreamClient, shard: str, position: clients.Position) -> object:
+        said = 4200 if shard.endswith("0") else 100
+        return {**(answer(self, shard, position) or {}), "MillisBehindLatest": said}
+
+    monkeypatch.setattr(clients.StreamClient, "_answer", behind)
+    client = bound.connection().connect(0, {})
+    assert client.behind_ms() is None
+    client.fetch(10_000, 0.0)
+    assert client.behind_ms() == 4200
+    client.close()
+
+
 def test_what_is_not_there(streams: Streams) -> None:
     with pytest.raises(MillstreamError, match="MS-AWS-005"):
         kinesis.sink("nowhere").check()

@@ -45,14 +45,17 @@ final class JournalReader implements SupportsRealTimeRead<InternalRow> {
     if (reader.offset() >= range.until()) {
       return false;
     }
-    if (!reader.next()) {
+    boolean found = reader.next();
+    if (!found && reader.offset() < range.until()) {
       log.refresh();
-      if (!reader.next()) {
+      found = reader.next();
+      if (!found && reader.offset() < range.until()) {
         // The driver has counted records up to the end of the range: they were there.
         throw log.outOfRange(reader.offset(), log.end());
       }
     }
-    return true;
+    // The range may end where a compacted segment has no records, and the next one is of the next range.
+    return found && reader.offset() <= range.until();
   }
 
   @Override

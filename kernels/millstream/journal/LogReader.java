@@ -52,6 +52,10 @@ final class LogReader implements Closeable {
       if (met == SegmentReader.Met.RECORD) {
         return step();
       }
+      if (met == SegmentReader.Met.GAP) {
+        offset += reader.gap();
+        continue;
+      }
       SegmentName next = log.after(segment, offset);
       if (next == null) {
         log.checkEnd(met, segment, reader, offset);
@@ -94,7 +98,7 @@ final class LogReader implements Closeable {
     return true;
   }
 
-  /** Opens a segment at the record to read next, which need not be its first. */
+  /** Opens a segment at the record to read next, which need not be its first; behind it, if that is gone. */
   private void enter(SegmentName next) throws IOException {
     close();
     segment = next;
@@ -112,12 +116,13 @@ final class LogReader implements Closeable {
     long at = segment.base() == offset ? offset : log.seek(opened, segment, offset);
     while (at < offset) {
       SegmentReader.Met met = opened.next();
-      if (met != SegmentReader.Met.RECORD) {
+      if (met != SegmentReader.Met.RECORD && met != SegmentReader.Met.GAP) {
         log.checkEnd(met, segment, opened, at);
         throw log.outOfRange(offset, at);
       }
-      at++;
+      at += met == SegmentReader.Met.GAP ? opened.gap() : 1;
     }
+    offset = at;
   }
 
   @Override

@@ -4,11 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 
 /**
@@ -54,15 +50,15 @@ public final class Merging {
   private final String writer;
   private final Waits waits;
   private final Leave leave;
-  private final Map<SegmentName, Long> modified = new HashMap<>();
-  private final List<SegmentName> all = new ArrayList<>();
+  private final SegmentListing listing;
 
-  private Merging(Topic topic, int partition, String writer, Waits waits, Leave leave) {
+  private Merging(Topic topic, int partition, String writer, Waits waits, Leave leave) throws IOException {
     this.disk = topic.disk();
     this.folder = topic.folder(partition);
     this.writer = writer;
     this.waits = waits;
     this.leave = leave;
+    this.listing = new SegmentListing(disk, folder);
   }
 
   /**
@@ -76,42 +72,13 @@ public final class Merging {
   }
 
   private int look(long published) throws IOException {
-    for (Disk.Entry entry : disk.entries(folder)) {
-      SegmentName name = SegmentName.of(entry.name(), entry.size());
-      if (name != null) {
-        all.add(name);
-        modified.put(name, entry.modified());
-      }
-    }
-    all.sort(null);
-    List<SegmentName> log = SegmentName.uncovered(all);
-    deleteCovered(log);
+    listing.deleteCovered(waits.covered(), leave);
+    List<SegmentName> log = listing.log();
     int merged = 0;
     for (List<SegmentName> stretch : stretches(log, published)) {
       merged += merge(stretch, log) ? stretch.size() : 0;
     }
     return merged;
-  }
-
-  private boolean older(SegmentName segment, Duration than) {
-    return System.currentTimeMillis() - modified.get(segment) >= than.toMillis();
-  }
-
-  private void deleteCovered(List<SegmentName> log) throws IOException {
-    Set<SegmentName> stay = new HashSet<>(log);
-    for (SegmentName segment : all) {
-      boolean over = !stay.contains(segment)
-          && log.stream()
-              .anyMatch(by -> by.merged()
-                  && by.base() <= segment.base()
-                  && segment.base() < by.end()
-                  && older(by, waits.covered()));
-      if (over && leave.given()) {
-        // An object that nothing names would stay for ever: what names it comes last.
-        disk.delete(folder + "/" + segment.path());
-        disk.delete(folder + "/" + segment.file());
-      }
-    }
   }
 
   /** What is to be merged: neighbours, of about the same size, and many. The last segment of the log stays. */
@@ -135,8 +102,9 @@ public final class Merging {
 
   private boolean ready(SegmentName segment, long published) {
     return segment.writtenBy(writer)
+        && !segment.compacted()
         && (segment.merged() || segment.epoch() < published)
-        && older(segment, waits.settled());
+        && listing.older(segment, waits.settled());
   }
 
   private static void split(List<SegmentName> run, int tier, List<List<SegmentName>> found) {

@@ -69,7 +69,7 @@ public final class PartitionLog {
   PartitionLog with(List<SegmentName> known) {
     segments = SegmentName.uncovered(known);
     lastByProducer =
-        known.stream().filter(SegmentName::byProducer).reduce((a, b) -> b).orElse(null);
+        segments.stream().filter(SegmentName::byProducer).reduce((a, b) -> b).orElse(null);
     return this;
   }
 

@@ -11,12 +11,23 @@ public final class Retention {
   /**
    * What is kept, at least: records of so many milliseconds, and no more than so many bytes of a partition; without a
    * limit, the largest number.
+   *
+   * @param tombstones of a topic that is compacted, for how many milliseconds a deletion stays; of others, the largest
+   *     number
    */
-  public record Keep(long millis, long bytes) {
+  public record Keep(long millis, long bytes, long tombstones) {
     public static final Keep ALL = new Keep(Long.MAX_VALUE, Long.MAX_VALUE);
 
+    public Keep(long millis, long bytes) {
+      this(millis, bytes, Long.MAX_VALUE);
+    }
+
     public boolean limited() {
-      return !equals(ALL);
+      return millis != Long.MAX_VALUE || bytes != Long.MAX_VALUE;
+    }
+
+    public boolean compacted() {
+      return tombstones != Long.MAX_VALUE;
     }
   }
 

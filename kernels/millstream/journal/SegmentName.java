@@ -17,13 +17,15 @@ import java.util.regex.Pattern;
  * @param path of its records, below the partition's folder
  * @param records how many it has; -1: they must be counted
  * @param size in bytes; -1: it may grow, or nobody has asked yet
+ * @param generation of one that was compacted: a higher one takes the place of a lower one; 0: it was not
  */
-public record SegmentName(String file, long base, String token, String path, long records, long size)
+public record SegmentName(String file, long base, String token, String path, long records, long size, long generation)
     implements Comparable<SegmentName>, Serializable {
   private static final Pattern NAME = Pattern.compile("(\\d{20})(?:-([\\w.]+-\\d{12}-\\d{5}))?\\.seg");
   private static final Pattern NAMING =
       Pattern.compile("(\\d{20})-(([\\w.]+-\\d{12})-(\\d{5}))-(\\d+-\\d+)-(\\d+)-(\\d+)\\.ref");
   private static final Pattern MERGED = Pattern.compile("(\\d{20})-([\\w.]+-(\\d{20}))\\.seg");
+  private static final Pattern COMPACTED = Pattern.compile("(\\d{20})-([\\w.]+-(\\d{20}))-(\\d+)\\.cmp");
   private static final Pattern OPEN = Pattern.compile("([\\w.]+)-(\\d{12})-(\\d{5})-(\\d+)-(\\d+)\\.seg");
 
   /** Null if the name is not that of a segment. */
@@ -35,12 +37,19 @@ public record SegmentName(String file, long base, String token, String path, lon
   static SegmentName of(String file, long size) {
     Matcher matcher = NAME.matcher(file);
     if (matcher.matches()) {
-      return new SegmentName(file, Long.parseLong(matcher.group(1)), matcher.group(2), file, -1, size);
+      return new SegmentName(file, Long.parseLong(matcher.group(1)), matcher.group(2), file, -1, size, 0);
     }
     Matcher merged = MERGED.matcher(file);
     if (merged.matches()) {
       long base = Long.parseLong(merged.group(1));
-      return new SegmentName(file, base, merged.group(2), file, Long.parseLong(merged.group(3)) - base, size);
+      return new SegmentName(file, base, merged.group(2), file, Long.parseLong(merged.group(3)) - base, size, 0);
+    }
+    Matcher compacted = COMPACTED.matcher(file);
+    if (compacted.matches()) {
+      long base = Long.parseLong(compacted.group(1));
+      long records = Long.parseLong(compacted.group(3)) - base;
+      long generation = Long.parseLong(compacted.group(4));
+      return new SegmentName(file, base, compacted.group(2), file, records, size, generation);
     }
     Matcher naming = NAMING.matcher(file);
     return !naming.matches()
@@ -51,7 +60,8 @@ public record SegmentName(String file, long base, String token, String path, lon
             naming.group(2),
             "epochs/" + naming.group(3) + "/" + naming.group(4) + "-" + naming.group(5) + ".seg",
             Long.parseLong(naming.group(6)),
-            Long.parseLong(naming.group(7)));
+            Long.parseLong(naming.group(7)),
+            0);
   }
 
   public boolean byProducer() {
@@ -61,6 +71,11 @@ public record SegmentName(String file, long base, String token, String path, lon
   /** Whether it holds what several segments held before. */
   boolean merged() {
     return records >= 0 && path.equals(file);
+  }
+
+  /** Whether it is merged, and holds of each key only the newest record. */
+  boolean compacted() {
+    return generation > 0;
   }
 
   /** The offset after its last record; -1: its records must be counted. */
@@ -81,31 +96,43 @@ public record SegmentName(String file, long base, String token, String path, lon
 
   /**
    * Segments without records share their base with the next one; a published one is never empty, so comes last. Of
-   * those that begin at the same record, the one that was merged comes first.
+   * those that begin at the same record, the one that was merged comes first, and before it the one that was compacted:
+   * a key that is gone must not come back.
    */
   @Override
   public int compareTo(SegmentName other) {
     int byBase = Long.compare(base, other.base);
-    int byKind = byBase != 0 ? byBase : Boolean.compare(!byProducer(), !other.byProducer());
-    return byKind != 0 || !merged() && !other.merged() ? byKind : Long.compare(mergedEnd(other), mergedEnd(this));
+    int byWay = byBase != 0 ? byBase : Boolean.compare(other.compacted(), compacted());
+    int byKind = byWay != 0 ? byWay : Boolean.compare(!byProducer(), !other.byProducer());
+    int byEnd = byKind != 0 || !merged() && !other.merged() ? byKind : Long.compare(mergedEnd(other), mergedEnd(this));
+    return byEnd != 0 ? byEnd : Long.compare(other.generation, generation);
   }
 
   private static long mergedEnd(SegmentName segment) {
     return segment.merged() ? segment.end() : -1;
   }
 
-  /** Without those whose records are in a merged one, too: {@code all} is in order. */
+  /**
+   * Without those whose records are in a merged one, too: {@code all} is in order. Only a compacted one holds what
+   * producers wrote.
+   */
   static List<SegmentName> uncovered(List<SegmentName> all) {
     List<SegmentName> found = new ArrayList<>();
     long covered = -1;
+    long compacted = -1;
     for (SegmentName segment : all) {
       long end = segment.merged() ? segment.end() : segment.base() + 1;
-      if (segment.byProducer() || end > covered) {
+      if (segment.byProducer() ? segment.base() >= compacted : end > covered) {
         found.add(segment);
         covered = segment.merged() ? end : covered;
+        compacted = segment.compacted() ? end : compacted;
       }
     }
     return found;
+  }
+
+  static String compacted(long base, String writer, long end, long generation) {
+    return String.format("%020d-%s-%020d-%d.cmp", base, writer, end, generation);
   }
 
   static String merged(long base, String writer, long end) {

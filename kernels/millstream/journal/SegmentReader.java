@@ -12,6 +12,8 @@ final class SegmentReader implements Closeable {
   /** What {@link #next} met. */
   enum Met {
     RECORD,
+    /** In a compacted segment: no record, but offsets without one, {@link #gap} of them. */
+    GAP,
     /** The end of the file as it is now, after a whole frame. */
     END,
     /** A frame that reaches the end of the file and is incomplete or fails its CRC. */
@@ -21,6 +23,12 @@ final class SegmentReader implements Closeable {
   }
 
   static final byte[] MAGIC = "MSJ1".getBytes(StandardCharsets.US_ASCII);
+  /** What a compacted segment begins with. */
+  static final byte[] WITH_GAPS = "MSJ2".getBytes(StandardCharsets.US_ASCII);
+
+  /** In place of the length of a key: so many offsets without a record as the timestamp says. */
+  static final int GAP = -2;
+
   static final int HEADER = 16;
   static final int FRAME = 8;
   static final int LONGEST_BODY = 64 << 20;
@@ -42,6 +50,7 @@ final class SegmentReader implements Closeable {
   private int body;
   private int bodyLength;
   private long created = -1;
+  private boolean gaps;
 
   /** {@code size}: how long it is, and stays; -1 if that is not known. */
   SegmentReader(Disk disk, String path, long size) throws IOException {
@@ -58,7 +67,8 @@ final class SegmentReader implements Closeable {
       if (!fill(HEADER)) {
         return -1;
       }
-      if (!Arrays.equals(buffer, 0, 4, MAGIC, 0, 4)) {
+      gaps = Arrays.equals(buffer, 0, 4, WITH_GAPS, 0, 4);
+      if (!gaps && !Arrays.equals(buffer, 0, 4, MAGIC, 0, 4)) {
         throw JournalException.unknownFormat(path, "header " + view.getInt(0) + ", \"MSJ1\" expected");
       }
       created = view.getLong(4);
@@ -111,7 +121,12 @@ final class SegmentReader implements Closeable {
     body = cursor + FRAME;
     bodyLength = (int) length;
     cursor += frame;
-    return Met.RECORD;
+    return gaps && view.getInt(body + 8) == GAP ? Met.GAP : Met.RECORD;
+  }
+
+  /** After {@link Met#GAP}: how many offsets have no record. */
+  long gap() {
+    return view.getLong(body);
   }
 
   /** Makes {@code count} bytes from the cursor on available; false if the file ends before. */

@@ -38,6 +38,16 @@ public final class SegmentWriter implements Closeable {
     records++;
   }
 
+  /** A frame in place of so many records, for a compacted segment. */
+  static byte[] gap(long offsets) {
+    ByteBuffer frame = ByteBuffer.allocate(SegmentReader.FRAME + SegmentReader.SHORTEST_BODY);
+    frame.putInt(SegmentReader.SHORTEST_BODY).putInt(0);
+    frame.putLong(offsets).putInt(SegmentReader.GAP).putInt(-1).putShort((short) 0);
+    CRC32 crc = new CRC32();
+    crc.update(frame.array(), SegmentReader.FRAME, SegmentReader.SHORTEST_BODY);
+    return frame.putInt(4, (int) crc.getValue()).array();
+  }
+
   private static long length(byte[] bytes) {
     return bytes == null ? 0 : bytes.length;
   }

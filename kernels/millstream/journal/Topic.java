@@ -12,6 +12,8 @@ import java.util.List;
 public final class Topic {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int FORMAT = 1;
+  /** Of a topic that may have compacted segments. */
+  private static final int COMPACTED = 2;
 
   private final Disk disk;
   private final String journal;
@@ -38,11 +40,14 @@ public final class Topic {
         throw JournalException.noTopic(journal, name, names(disk, folder));
       }
       JsonNode json = JSON.readTree(text);
-      if (json.path("format").asInt() != FORMAT || json.path("partitions").asInt() < 1) {
+      int format = json.path("format").asInt();
+      if (format != FORMAT && format != COMPACTED || json.path("partitions").asInt() < 1) {
         throw JournalException.unknownFormat(description, json.toString());
       }
       Retention.Keep keep = new Retention.Keep(
-          json.path("keep_ms").asLong(Long.MAX_VALUE), json.path("keep_bytes").asLong(Long.MAX_VALUE));
+          json.path("keep_ms").asLong(Long.MAX_VALUE),
+          json.path("keep_bytes").asLong(Long.MAX_VALUE),
+          json.path("compact_ms").asLong(Long.MAX_VALUE));
       return new Topic(disk, folder, name, json.get("partitions").asInt(), keep);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -28,7 +28,8 @@ final class JournalSink implements SinkKind {
   /** What the topic says of itself, whoever describes the sink has found out: nobody is asked again. */
   private static Topic open(SinkSpec spec) {
     int partitions = Integer.parseInt(spec.setting("partitions"));
-    Retention.Keep keep = new Retention.Keep(limit(spec, "keep_ms"), limit(spec, "keep_bytes"));
+    Retention.Keep keep =
+        new Retention.Keep(limit(spec, "keep_ms"), limit(spec, "keep_bytes"), limit(spec, "compact_ms"));
     return Topic.of(spec.setting("path"), spec.setting("topic"), partitions, keep);
   }
 

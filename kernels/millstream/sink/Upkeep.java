@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import millstream.journal.Compaction;
 import millstream.journal.Merging;
 import millstream.journal.PartitionLog;
 import millstream.journal.Retention;
@@ -13,7 +14,10 @@ import millstream.journal.Topic;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps a sink's topic small while a run writes to it, beside the run: merges small segments, deletes old ones. */
+/**
+ * Keeps a sink's topic small while a run writes to it, beside the run: merges small segments, compacts, deletes old
+ * ones.
+ */
 final class Upkeep implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Upkeep.class);
   private static final long EVERY_NANOS = Duration.ofSeconds(10).toNanos();
@@ -47,7 +51,7 @@ final class Upkeep implements AutoCloseable {
     looked = System.nanoTime();
     for (int partition = 0; partition < logs.length; partition++) {
       boolean many = logs[partition].segments().size() > Merging.FEW;
-      if (many || topic.keep().limited()) {
+      if (many || topic.keep().limited() || topic.keep().compacted()) {
         int one = partition;
         running = THREAD.submit(() -> look(one, epoch, many, fence));
       }
@@ -62,6 +66,9 @@ final class Upkeep implements AutoCloseable {
     try {
       if (topic.keep().limited()) {
         Retention.look(topic, partition, writer, epoch, leave);
+      }
+      if (topic.keep().compacted()) {
+        Compaction.look(topic, partition, writer, epoch, Merging.Waits.USUAL, leave);
       }
       if (many) {
         Merging.look(topic, partition, writer, epoch, Merging.Waits.USUAL, leave);

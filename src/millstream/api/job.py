@@ -13,7 +13,8 @@ from millstream.errors import MillstreamError
 from millstream.plan import build, nodes
 from millstream.plan.checkpoints import DEFAULT, Checkpoints
 from millstream.plan.cluster import Cluster
-from millstream.plan.connectors import ReceivedSource, SourceOptions
+from millstream.plan.connectors import ReceivedByStep, ReceivedSource, SourceOptions
+from millstream.plan.consumed import refuse_divided
 from millstream.plan.errors import Step, here
 from millstream.plan.explain import held_back, tree, warnings
 from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, micro_batch, real_time
@@ -87,7 +88,7 @@ class Job:
             raise Step(name or source.label, here()).error(
                 "MS-SOURCE-003", "reads a changelog, whose rows are taken back, as a stream.", hint="use job.table()"
             )
-        source = self._bound(source)
+        source = self._bound(source, name)
         if source.format == "debezium" or (isinstance(source, ReceivedSource) and source.key()):
             raise Step(name or source.label, here()).error(
                 "MS-SOURCE-003", "reads the changes of a table as a stream.", hint="use job.table()"
@@ -97,8 +98,10 @@ class Job:
         self._dead_letters(node)
         return Stream(self, node)
 
-    def _bound(self, source: SourceOptions) -> SourceOptions:
+    def _bound(self, source: SourceOptions, name: str | None) -> SourceOptions:
         """What is received lies in the job's checkpoint."""
+        if isinstance(source, ReceivedByStep):
+            source = source.of_step(name or source.label)
         if isinstance(source, ReceivedSource):
             return source.bound(self.name, CheckpointFolder.at(self.checkpoint).received)
         return source
@@ -120,7 +123,7 @@ class Job:
         `time`: the column that says since when a row is so. With `lateness` the watermark waits for the table, too,
         unless it has brought nothing for `idle_after`. `history`: as for `stream`.
         """
-        source = self._bound(source)
+        source = self._bound(source, name)
         if isinstance(source, ReceivedSource):
             schema, key = schema or source.schema(), key or source.key() or None
         if key is None:
@@ -144,6 +147,7 @@ class Job:
     def _add(self, sink: nodes.Sink) -> None:
         refuse_doubles((*self._sinks, sink))
         refuse_company((*self._sinks, sink))
+        refuse_divided((*self._sinks, sink))
         self._sinks = (*self._sinks, sink)
 
     def plan(self) -> JobPlan:

@@ -18,7 +18,7 @@ from rich.table import Table
 from millstream import journal as log
 from millstream.errors import MillstreamError
 from millstream.journal.reader import Isolation, Start
-from millstream.journal.topics import open_topic
+from millstream.journal.topics import TOMBSTONES, open_topic
 
 WRITER = {True: "yes", False: "no", None: "unknown"}
 _PIPE_BYTES = 64 * 1024
@@ -44,9 +44,15 @@ def journal() -> None:
 @click.option("--partitions", default=1, show_default=True, help="How many partitions it has, for good.")
 @click.option("--keep", metavar="TIME", help='For how long records stay: "7 days". All of them if not given.')
 @click.option("--keep-bytes", type=click.IntRange(min=1), help="How much of each partition stays.")
-def create(topic: str, path: str, partitions: int, keep: str | None, keep_bytes: int | None) -> None:
+@click.option("--compact", is_flag=True, help="Of each key only the newest record stays: for tables.")
+@click.option(
+    "--tombstones", metavar="TIME", default=TOMBSTONES, show_default=True, help="For how long a deletion stays."
+)
+def create(
+    topic: str, path: str, partitions: int, keep: str | None, keep_bytes: int | None, compact: bool, tombstones: str
+) -> None:
     """Create TOPIC."""
-    log.create(path, topic, partitions, keep=keep, keep_bytes=keep_bytes)
+    log.create(path, topic, partitions, keep=keep, keep_bytes=keep_bytes, compact=compact, tombstones=tombstones)
     click.echo(f"topic {topic} created in {path}, partitions: {partitions}")
 
 
@@ -56,6 +62,14 @@ def create(topic: str, path: str, partitions: int, keep: str | None, keep_bytes:
 def trim(topic: str, path: str) -> None:
     """Delete what TOPIC is not to keep, now. Whoever writes to it does so every now and then."""
     click.echo(f"{log.trim(path, topic)} segments of {topic} deleted")
+
+
+@journal.command()
+@click.argument("topic")
+@_path
+def compact(topic: str, path: str) -> None:
+    """Compact TOPIC now. Whoever writes to it does so when it is worth it."""
+    click.echo(f"{log.compact(path, topic)} records of {topic} deleted")
 
 
 # --- append

@@ -97,6 +97,7 @@ def verify(
     from millstream.verify.determinism import refuse_moving
     from millstream.verify.inputs import Input
     from millstream.verify.process import LOG
+    from millstream.verify.sandbox import refuse_queues
     from millstream.verify.trial import Trial
     from millstream.verify.worker import load
 
@@ -109,6 +110,8 @@ def verify(
     if mode == "real-time":
         refuse_slow_sources(plan)
     refuse_moving(job._sinks)
+    if moved:
+        refuse_queues(plan)
     given = Input(rows, seed, dict(map(named, recorded)))
     folder = Path(tempfile.mkdtemp(prefix="millstream-verify-"))
     try:

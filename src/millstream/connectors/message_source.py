@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Self, TypedDict
 
@@ -13,7 +13,7 @@ from millstream.connectors.journal import JournalSource
 from millstream.connectors.protobuf import Protobuf
 from millstream.connectors.schemas import Schemas, schemas
 from millstream.journal.record import Headers
-from millstream.plan.connectors import Format, KeyFormat, OnError, Reader
+from millstream.plan.connectors import Format, KeyFormat, OnError, Reader, SinkOptions
 from millstream.plan.options import OptionChecks
 from millstream.reception import PART, Front, Limits, System
 from millstream.storage.checkpoint import received_topic
@@ -79,6 +79,10 @@ class MessageSource:
     limits: Limits = DEFAULTS
     folder: str | None = None
     """The journal into which messages are received."""
+    step: str | None = None
+    """The name of the job's step, which is that of the topic there."""
+    stand_in: System | None = field(default=None, repr=False)
+    """What messages are received from instead, where a job is tried out."""
 
     real_time: ClassVar[bool] = True
     own_parts: ClassVar[dict[str, str]] = {}
@@ -89,12 +93,21 @@ class MessageSource:
     def label(self) -> str:
         raise NotImplementedError
 
+    @property
+    def dead_letters(self) -> SinkOptions | None:
+        raise NotImplementedError
+
     def connection(self) -> System:
         raise NotImplementedError
 
     @property
     def topic(self) -> str:
-        return received_topic(self.system, self.label)
+        return received_topic(self.system, self.step or self.label)
+
+    @property
+    def consumed(self) -> str | None:
+        """The queue: whoever else consumes it gets the messages that are missing here."""
+        raise NotImplementedError
 
     @property
     def record_columns(self) -> tuple[tuple[str, str, str], ...]:
@@ -111,6 +124,9 @@ class MessageSource:
 
     def bound(self, job: str, journal: str) -> Self:
         return replace(self, folder=journal)
+
+    def of_step(self, name: str) -> Self:
+        return replace(self, step=name)
 
     def schema(self) -> None:
         """Messages do not say their columns: the user does."""
@@ -139,7 +155,8 @@ class MessageSource:
 
     def receiver(self) -> Front:
         assert self.folder is not None
-        return Front(self.label, self.connection(), self.folder, self.topic, self.limits)
+        system = self.stand_in or self.connection()
+        return Front(self.step or self.label, system, self.folder, self.topic, self.limits)
 
 
 def header(name: str, type_: str) -> str:

@@ -1,6 +1,7 @@
 """The journal: an embedded, durable, partitioned log in a folder."""
 
 from millstream.connectors.journal import JournalSink, JournalSource, sink, source
+from millstream.journal.compaction import compact
 from millstream.journal.producer import Producer, producer
 from millstream.journal.reader import Reader, read
 from millstream.journal.record import Record
@@ -15,6 +16,7 @@ __all__ = [
     "Reader",
     "Record",
     "TopicInfo",
+    "compact",
     "create",
     "describe",
     "producer",

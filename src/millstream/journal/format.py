@@ -14,7 +14,11 @@ from millstream.errors import MillstreamError
 from millstream.journal.record import Headers, Record
 
 VERSION = 1
+COMPACTED = 2
+"""The version of a topic that is compacted: it may have segments whose records do not follow one another."""
 MAGIC = b"MSJ1"
+WITH_GAPS = b"MSJ2"
+"""What a compacted segment begins with."""
 HEADER_BYTES = 16
 FRAME_BYTES = 8  # length and CRC
 MAX_BODY = 64 * 1024 * 1024
@@ -28,12 +32,16 @@ _U16 = struct.Struct(">H")
 _U32 = struct.Struct(">I")
 _I32 = struct.Struct(">i")
 _NO_HEADERS = b"\0\0"
+_GAP = -2
+"""In place of the length of a key: no record, but so many offsets without one as the timestamp says."""
+_GAP_BODY = 18
 
 _TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 _PRODUCED = re.compile(r"([0-9]{20})\.seg")
 _PUBLISHED = re.compile(r"([0-9]{20})-([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})\.seg")
 _NAMING = re.compile(r"([0-9]{20})-(([A-Za-z0-9_.]+-[0-9]{12})-([0-9]{5}))-([0-9]+-[0-9]+)-([0-9]+)-([0-9]+)\.ref")
 _MERGED = re.compile(r"([0-9]{20})-([A-Za-z0-9_.]+-([0-9]{20}))\.seg")
+_COMPACTED = re.compile(r"([0-9]{20})-([A-Za-z0-9_.]+-([0-9]{20}))-([0-9]+)\.cmp")
 _OPEN = re.compile(r"([A-Za-z0-9_.]+-[0-9]{12}-[0-9]{5})-[0-9]+-[0-9]+\.seg")
 
 
@@ -55,6 +63,8 @@ class Segment:
     """None: they must be counted."""
     size: int | None = None
     """In bytes; None: it may grow, or nobody has asked yet."""
+    generation: int = 0
+    """Of one that was compacted: a higher one takes the place of a lower one. 0: it was not."""
 
     @property
     def path(self) -> str:
@@ -70,14 +80,21 @@ class Segment:
         return self.records is not None and self.where is None
 
     @property
+    def compacted(self) -> bool:
+        """Whether it is merged, and holds of each key only the newest record."""
+        return self.generation > 0
+
+    @property
     def end(self) -> int:
         """The offset after its last record; of one whose records must be counted, that after its first."""
         return self.base + (1 if self.records is None else self.records)
 
     @property
-    def order(self) -> tuple[int, bool, int, str]:
-        # A producer's segment may be left without a record; the sink's segment after it has the same base.
-        return (self.base, self.published, -self.end if self.merged else 0, self.name)
+    def order(self) -> tuple[int, bool, bool, int, int, str]:
+        # A producer's segment may be left without a record; the sink's segment after it has the same base. What was
+        # compacted comes before what was not: a key that is gone must not come back.
+        longest = -self.end if self.merged else 0
+        return (self.base, not self.compacted, self.published, longest, -self.generation, self.name)
 
 
 def is_topic_name(name: str) -> bool:
@@ -100,6 +117,9 @@ def parse_segment(name: str, size: int | None = None) -> Segment | None:
     if match := _MERGED.fullmatch(name):
         base = int(match[1])
         return Segment(name, base, match[2], records=int(match[3]) - base, size=size)
+    if match := _COMPACTED.fullmatch(name):
+        base, end = int(match[1]), int(match[3])
+        return Segment(name, base, match[2], records=end - base, size=size, generation=int(match[4]))
     if match := _NAMING.fullmatch(name):
         where = f"epochs/{match[3]}/{match[4]}-{match[5]}.seg"
         return Segment(name, int(match[1]), match[2], where, int(match[6]), int(match[7]))
@@ -107,14 +127,20 @@ def parse_segment(name: str, size: int | None = None) -> Segment | None:
 
 
 def uncovered(segments: list[Segment]) -> list[Segment]:
-    """Without those whose records are in a merged one, too. They are in order."""
+    """Without those whose records are in a merged one, too. They are in order. Only a compacted one holds what
+    producers wrote."""
     found: list[Segment] = []
-    covered = -1
+    covered = compacted = -1
     for segment in segments:
-        if not segment.published or segment.end > covered:
+        if segment.end > covered if segment.published else segment.base >= compacted:
             found.append(segment)
             covered = segment.end if segment.merged else covered
+            compacted = segment.end if segment.compacted else compacted
     return found
+
+
+def compacted_name(base: int, writer: str, end: int, generation: int) -> str:
+    return f"{base_name(base)}-{writer}-{base_name(end)}-{generation}.cmp"
 
 
 def token_of_open(name: str) -> str | None:
@@ -130,9 +156,9 @@ def created_in(header: bytes) -> int | None:
     return _HEADER.unpack(header)[1] if len(header) == HEADER_BYTES else None
 
 
-def encode_header(created: int | None = None, mark: bytes = b"\0\0\0\0") -> bytes:
+def encode_header(created: int | None = None, mark: bytes = b"\0\0\0\0", magic: bytes = MAGIC) -> bytes:
     """`mark`: by which a writer knows a segment as its own."""
-    return _HEADER.pack(MAGIC, time.time_ns() // 1_000_000 if created is None else created, mark)
+    return _HEADER.pack(magic, time.time_ns() // 1_000_000 if created is None else created, mark)
 
 
 def encode(timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> bytes:
@@ -153,6 +179,12 @@ def encode(timestamp: int, key: bytes | None, value: bytes | None, headers: Head
             found=f"at most {MAX_BODY:,} bytes (64 MiB) with key, value and headers",
             hint="keep large objects elsewhere and send where they are.",
         )
+    return _FRAME.pack(len(body), crc32(body)) + body
+
+
+def encode_gap(offsets: int) -> bytes:
+    """A frame in place of so many records."""
+    body = _BODY_START.pack(offsets, _GAP) + _I32.pack(-1) + _NO_HEADERS
     return _FRAME.pack(len(body), crc32(body)) + body
 
 
@@ -183,7 +215,7 @@ class Decoded(NamedTuple):
 
 def version_of(header: bytes) -> bool | None:
     """True: a segment of this version; False: of another version; None: no segment at all."""
-    if header[:4] == MAGIC:
+    if header[:4] in (MAGIC, WITH_GAPS):
         return True
     return False if header[:3] == MAGIC[:3] else None
 
@@ -201,6 +233,9 @@ def decode(data: bytes, partition: int, offset: int | None, out: list[Record]) -
             return Decoded(at, records, Why.BAD)
         try:
             here = at + 20
+            if key_length == _GAP and offset is not None:
+                offset, at, records = offset + timestamp, stop, records + timestamp
+                continue
             key = None if key_length < 0 else data[here : (here := here + key_length)]
             (value_length,) = int32(data, here)
             here += 4
@@ -233,11 +268,12 @@ def _decode_headers(data: bytes, at: int, stop: int) -> tuple[Headers, int]:
 
 
 def walk(data: bytes, most: int | None = None) -> Decoded:
-    """Passes over the whole records that `data` begins with, at most `most`: checked, but not taken apart."""
+    """Passes over the whole records that `data` begins with, at most `most`: checked, but not taken apart. A gap is
+    passed over whole."""
     at, records, end = 0, 0, len(data)
     frame, crc_of = _FRAME.unpack_from, crc32
     while end - at >= _MIN_FRAME:
-        if records == most:
+        if most is not None and records >= most:
             return Decoded(at, records, Why.ENOUGH)
         length, crc = frame(data, at)
         stop = at + FRAME_BYTES + length
@@ -245,8 +281,15 @@ def walk(data: bytes, most: int | None = None) -> Decoded:
             break
         if length < _MIN_FRAME - FRAME_BYTES or crc_of(data[at + FRAME_BYTES : stop]) != crc:
             return Decoded(at, records, Why.BAD)
-        at, records = stop, records + 1
-    return Decoded(at, records, Why.ENOUGH if records == most else Why.RAN_OUT)
+        records += _offsets(data, at) if length == _GAP_BODY else 1
+        at = stop
+    return Decoded(at, records, Why.ENOUGH if most is not None and records >= most else Why.RAN_OUT)
+
+
+def _offsets(data: bytes, at: int) -> int:
+    """How many offsets a short frame stands for."""
+    _, _, many, key_length = _FRAME_START.unpack_from(data, at)
+    return int(many) if key_length == _GAP else 1
 
 
 def frame_length(start: bytes) -> int | None:

@@ -15,15 +15,16 @@ from zlib import crc32
 
 from millstream.errors import MillstreamError
 from millstream.journal import format as fmt
+from millstream.journal.compaction import compact_partition
 from millstream.journal.retention import trim_partition
-from millstream.journal.topics import JournalPath, Topic, open_topic
+from millstream.journal.topics import JournalPath, Keep, Topic, open_topic
 from millstream.journal.values import Value, encode_headers, encode_value, milliseconds
 from millstream.journal.whole_segments import WholeSegments
 from millstream.journal.writer import PartitionWriter
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 TRIM_EVERY = 10.0
-"""Seconds between two looks for what the topic is not to keep."""
+"""Seconds between two looks for what the topic is not to keep, or to compact."""
 
 
 def producer(path: JournalPath, topic: str, *, durable: bool = True, segment_bytes: int = SEGMENT_BYTES) -> Producer:
@@ -76,10 +77,15 @@ class Producer:
             self._trim()
 
     def _trim(self) -> None:
-        if self._topic.keep.limited and time.monotonic() - self._trimmed >= TRIM_EVERY:
-            self._trimmed = time.monotonic()
-            for number in self._writers:
-                trim_partition(self._topic.partition(number), self._topic.keep)
+        keep = self._topic.keep
+        if keep == Keep() or time.monotonic() - self._trimmed < TRIM_EVERY:
+            return
+        self._trimmed = time.monotonic()
+        for number in self._writers:
+            if keep.limited:
+                trim_partition(self._topic.partition(number), keep)
+            if keep.tombstones is not None:
+                compact_partition(self._topic.partition(number), keep.tombstones)
 
     def close(self) -> None:
         """Flushes, and lets other writers in."""

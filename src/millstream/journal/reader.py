@@ -216,7 +216,8 @@ class _Cursor:
             assert self._file is not None
             self._file.skip(None if start == "latest" else start - self.offset)
             self._note_offset()
-        if start != "latest" and start != self.offset:
+        # It may be further on than it was asked to be, if what was there is gone by compaction.
+        if start != "latest" and (self.offset < start or (not holding and self.offset != start)):
             raise _out_of_range(self.where, start, first, end_of(self.where, segments))
 
     def _enter_next(self) -> bool:
@@ -241,7 +242,7 @@ class _Cursor:
         file.skip(self.offset - segment.base)
         if self._open is not None:
             file.skip(self._open.delivered(segment))
-            self._note_offset()
+        self._note_offset()
 
     def _goes_on(self, segment: Segment) -> bool:
         return segment.base == self.offset or (segment.merged and segment.base < self.offset)

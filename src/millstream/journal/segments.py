@@ -49,10 +49,10 @@ def chain(where: Partition) -> list[Segment]:
     """The partition's segments, in the order of the log."""
     parsed = (fmt.parse_segment(entry.name, entry.size) for entry in where.files.entries(where.folder))
     segments = sorted((s for s in parsed if s is not None), key=lambda s: s.order)
-    return [s for s in fmt.uncovered(segments) if not _is_void(where, s)]
+    return [s for s in fmt.uncovered(segments) if not is_void(where, s)]
 
 
-def _is_void(where: Partition, segment: Segment) -> bool:
+def is_void(where: Partition, segment: Segment) -> bool:
     """A published segment without a record: no part of the log, and its base is another's too."""
     if not segment.published:
         return False
@@ -142,12 +142,12 @@ class SegmentFile:
         return self._step(lambda data: fmt.decode(data, self.where.number, self.offset, out))
 
     def skip(self, records: int | None = None) -> Tail:
-        """Passes over so many records, or all. MORE says that they were there."""
+        """Passes over so many records, or all; over more, if they are gone. MORE says that they were there."""
         target = None if records is None else self.count + records
-        while self.count != target:
+        while target is None or self.count < target:
             left = None if target is None else target - self.count
             tail = self._step(partial(fmt.walk, most=left))
-            if self.count != target and tail is not Tail.MORE:
+            if (target is None or self.count < target) and tail is not Tail.MORE:
                 return tail
         return Tail.MORE
 

@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +21,26 @@ from millstream.storage import files_at
 from millstream.storage.local import sync_folder
 
 JournalPath = str | os.PathLike[str]
+TOMBSTONES = "1 day"
 
 
 @dataclass(frozen=True)
 class Keep:
-    """What a topic keeps: records of so many milliseconds, so many bytes of each partition. None: all."""
+    """What a topic keeps: records of so many milliseconds, so many bytes of each partition. None: all.
+
+    `tombstones`: of each key the newest record only, and tombstones for so many milliseconds. None: not compacted.
+    """
 
     milliseconds: int | None = None
     bytes: int | None = None
+    tombstones: int | None = None
 
     @property
     def limited(self) -> bool:
-        return self != Keep()
+        return self.milliseconds is not None or self.bytes is not None
 
     def described(self) -> dict[str, int]:
-        said = {"keep_ms": self.milliseconds, "keep_bytes": self.bytes}
+        said = {"keep_ms": self.milliseconds, "keep_bytes": self.bytes, "compact_ms": self.tombstones}
         return {name: value for name, value in said.items() if value is not None}
 
 
@@ -94,18 +99,27 @@ class TopicInfo:
 
 
 def create(
-    path: JournalPath, topic: str, partitions: int = 1, *, keep: str | None = None, keep_bytes: int | None = None
+    path: JournalPath,
+    topic: str,
+    partitions: int = 1,
+    *,
+    keep: str | None = None,
+    keep_bytes: int | None = None,
+    compact: bool = False,
+    tombstones: str = TOMBSTONES,
 ) -> None:
     """Creates a topic, and the journal if it is not there yet.
 
     `keep`: for how long records stay, as in `"7 days"`; `keep_bytes`: how much of each partition stays. Whole segments
-    are deleted, the oldest first, by whoever writes; without these, all is kept.
+    are deleted, the oldest first, by whoever writes; without these, all is kept. `compact`: of each key only the newest
+    record is kept, which is enough for a table; `tombstones`: for how long the deletion of a key can be read.
     """
     _check(topic, partitions)
-    kept = _keep(topic, keep, keep_bytes)
+    kept = replace(_keep(topic, keep, keep_bytes), tombstones=milliseconds(tombstones) if compact else None)
+    version = fmt.COMPACTED if compact else fmt.VERSION
     journal = _journal(path)
     made = _create_folder if files_at(journal).local else _create_file
-    if not made(journal, topic, {"format": fmt.VERSION, "partitions": partitions, **kept.described()}):
+    if not made(journal, topic, {"format": version, "partitions": partitions, **kept.described()}):
         raise MillstreamError(
             "MS-JOURNAL-002",
             f'topic "{topic}" exists already in journal {journal}.',
@@ -147,14 +161,15 @@ def open_topic(path: JournalPath, topic: str) -> Topic:
         raise _missing(journal, topic)
     written = _loads(text)
     partitions = written.get("partitions")
-    if written.get("format") != fmt.VERSION or not isinstance(partitions, int) or partitions < 1:
+    if written.get("format") not in (fmt.VERSION, fmt.COMPACTED) or not isinstance(partitions, int) or partitions < 1:
         raise MillstreamError(
             "MS-JOURNAL-006",
             f'topic "{topic}" is of a format that this version of Millstream does not know.',
-            found=f"topic.json holds {text.strip()[:200]}; known: format {fmt.VERSION}",
+            found=f"topic.json holds {text.strip()[:200]}; known: formats {fmt.VERSION} and {fmt.COMPACTED}",
             hint="read it with the version of Millstream that wrote it, or a newer one.",
         )
-    return Topic(journal, topic, partitions, Keep(written.get("keep_ms"), written.get("keep_bytes")))
+    kept = Keep(written.get("keep_ms"), written.get("keep_bytes"), written.get("compact_ms"))
+    return Topic(journal, topic, partitions, kept)
 
 
 def _keep(topic: str, age: str | None, size: int | None) -> Keep:

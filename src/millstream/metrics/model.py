@@ -21,6 +21,8 @@ class ReceptionMetrics:
     """Of those received, the ones that were recognised and dropped."""
     waiting: int | None = None
     """Messages that wait in the system, when it was last asked. None: it cannot say."""
+    behind_ms: int | None = None
+    """By how many milliseconds the last record received is older than the newest one. None: the system cannot say."""
 
 
 @dataclass(frozen=True)

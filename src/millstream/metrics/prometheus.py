@@ -123,6 +123,12 @@ def of_receptions(now: Metrics) -> list[Family]:
         family("redelivered_total", "counter", "Messages delivered again.", *(one.redelivered for _, one in parts)),
         family("duplicates_total", "counter", "Duplicates that were dropped.", *(one.duplicates for _, one in parts)),
         family("waiting", "gauge", "Messages that wait in the system.", *(one.waiting for _, one in parts)),
+        family(
+            "behind_seconds",
+            "gauge",
+            "By how much what was received last is older than the newest there is.",
+            *(None if one.behind_ms is None else one.behind_ms / 1000 for _, one in parts),
+        ),
     ]
 
 

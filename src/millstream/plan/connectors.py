@@ -181,10 +181,28 @@ class ReceivedSource(SourceOptions, Protocol):
 
 
 @runtime_checkable
+class ReceivedByStep(ReceivedSource, Protocol):
+    """A received source of which a job may have several: each is received into a topic named after its step."""
+
+    def of_step(self, name: str) -> Self: ...
+
+
+@runtime_checkable
+class Consumes(Protocol):
+    """A source that takes what it reads from others who read there, too."""
+
+    @property
+    def consumed(self) -> str | None:
+        """The one thing that it takes messages from, with its address; None: it leaves them there."""
+
+
+@runtime_checkable
 class BufferedReceiver(Receiver, Protocol):
     """A receiver whose journal is freed of what the job has committed."""
 
     figures: ReceptionFigures
+    passing: Callable[[str], None]
+    """Told of each place at which a process may be killed."""
 
     def catch_up(self) -> None:
         """Receives all that there is now, for a run that ends with it, after `prepare`."""
@@ -202,6 +220,7 @@ class ReceptionFigures:
     redelivered: int = 0
     duplicates: int = 0
     waiting: int | None = None
+    behind_ms: int | None = None
 
 
 @runtime_checkable

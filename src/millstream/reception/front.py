@@ -27,7 +27,7 @@ from millstream.journal.topics import create, describe, drop, exists, open_topic
 from millstream.plan.connectors import ReceptionFigures
 from millstream.reception import retention
 from millstream.reception.memory import ID, PLACE, Memory
-from millstream.reception.message import PART, BeginsSomewhere, Client, ConnectionLost, Message, System
+from millstream.reception.message import PART, BeginsSomewhere, Client, ConnectionLost, Message, System, TellsDelay
 from millstream.reception.pressure import Pressure
 from millstream.storage import files_at
 
@@ -65,6 +65,7 @@ class Front:
 
     def __init__(self, source: str, system: System, folder: str, topic: str, limits: Limits) -> None:
         self.figures = ReceptionFigures()
+        self.passing: Callable[[str], None] = lambda point: None
         self._source = source
         self._system = system
         self._folder = folder
@@ -94,6 +95,7 @@ class Front:
         with self._producing(), closing(self._system.connect(0, self._memory.places)) as client:
             for messages in there_now(client, self._pressure.high):
                 self._handle(client, messages, 0, Event())
+            self._count_delay(client)
 
     def copy(self) -> None:
         """What is there now, for a batch. Nothing is acknowledged: the system keeps it all."""
@@ -202,12 +204,21 @@ class Front:
         if now >= self._counted_at:
             self._counted_at = now + COUNTED_EVERY
             self.figures.waiting = client.waiting()
+            self._count_delay(client)
+
+    def _count_delay(self, client: Client) -> None:
+        if isinstance(client, TellsDelay):
+            self.figures.behind_ms = client.behind_ms()
 
     def _handle(self, client: Client, messages: Sequence[Message], number: int, ended: Event) -> None:
+        self.passing("receive.append.before")
         taken, wrong = self._append(messages, number, client, ended)
         assert self._out is not None
+        self.passing("receive.append.after")
         self._with_room(self._out.flush, client, ended)
+        self.passing("receive.sync.after")
         client.acknowledge(taken)
+        self.passing("receive.acknowledge.after")
         with self._lock:
             self.figures.acknowledged += len(taken)
         if wrong is not None:

@@ -70,6 +70,14 @@ class Client(Protocol):
 
 
 @runtime_checkable
+class TellsDelay(Protocol):
+    """A client of a system that knows how old what waits is, not how much it is."""
+
+    def behind_ms(self) -> int | None:
+        """By how much what was fetched last is older than the newest; of several logs, the most. None: not known."""
+
+
+@runtime_checkable
 class BeginsSomewhere(Protocol):
     """A system of logs in which a job that has received nothing yet begins at a place that must not change."""
 

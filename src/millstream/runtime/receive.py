@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from functools import partial
 
 from millstream.plan.connectors import BufferedReceiver, ReceivedSource, Receiver, ReceptionFigures
 from millstream.plan.nodes import Source
+from millstream.runtime import faults
 from millstream.storage import CheckpointFolder
 
 FREED_EVERY = 1.0
@@ -29,6 +31,7 @@ class Reception:
                 self._receivers.append(receiver)
                 if isinstance(receiver, BufferedReceiver):
                     receiver.figures = figures.setdefault(source.name, ReceptionFigures())
+                    receiver.passing = partial(pass_by, source.name)
                     self._buffered[place] = receiver
         self._threads: list[threading.Thread] = []
 
@@ -71,3 +74,8 @@ class Reception:
         self._ended.set()
         for thread in self._threads:
             thread.join()
+
+
+def pass_by(source: str, point: str) -> None:
+    """Messages are received outside of epochs."""
+    faults.at(point, 0, source)

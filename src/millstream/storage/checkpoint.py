@@ -138,9 +138,9 @@ class CheckpointFolder:
         return sorted(int(name) for name in self.files.names(self.commits) if name.isdecimal())
 
 
-def received_topic(system: str, label: str) -> str:
-    """The topic into which a source is received."""
-    return file_name(f"{system}.{label}")
+def received_topic(system: str, source: str) -> str:
+    """The topic into which a source is received, by the name of its step."""
+    return file_name(f"{system}.{source}")
 
 
 def outbox_topic(sink: str) -> str:

@@ -35,6 +35,14 @@ REPAIR_POINTS = ("sink.repair.before", "sink.repair.after")
 CARRY_POINTS = ("carry.before", "carry.during", "carry.after")
 """Those of a sink that Python carries committed epochs to (Postgres, Delta), which come after all others."""
 
+RECEIVE_POINTS = (
+    "receive.append.before",
+    "receive.append.after",
+    "receive.sync.after",
+    "receive.acknowledge.after",
+)
+"""Those of a source that is received, for each bundle of messages. They are outside of epochs: theirs is 0."""
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -44,7 +52,7 @@ class Fault:
     epoch: int | None = None
 
     def __post_init__(self) -> None:
-        points = (*POINTS, *BARRIER_POINTS, *REPAIR_POINTS, *CARRY_POINTS)
+        points = (*POINTS, *BARRIER_POINTS, *REPAIR_POINTS, *CARRY_POINTS, *RECEIVE_POINTS)
         if self.point not in points:
             raise ValueError(f"no fault point {self.point!r}; there are: {', '.join(points)}")
 

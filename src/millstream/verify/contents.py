@@ -6,11 +6,12 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.connectors.files import FileSink
+from millstream.connectors.message_sink import MessageSink
 from millstream.journal.reader import read
 from millstream.journal.topics import exists
 from millstream.plan.connectors import CarriedSink
@@ -18,6 +19,7 @@ from millstream.plan.nodes import Changes, Sink
 from millstream.storage import files_at
 from millstream.testing.changelog import Rows, text
 from millstream.verify.sandbox import Movable
+from millstream.verify.standin import messages
 from millstream.verify.standin import rows as in_database
 
 
@@ -38,6 +40,8 @@ def held(sink: Sink, place: Path, elsewhere: str | None = None) -> Held:
     if isinstance(options, FileSink):
         files = Counter(in_files(options, f"{where}/{sink.name}"))
         return Held(files, summed(files) if sink.mode == "changelog" else files)
+    if isinstance(options, MessageSink):
+        return records_of(sink, messages(place / f"{sink.name}.db"))
     if isinstance(options, CarriedSink):
         rows = Counter(text(json.loads(row)) for row in in_database(place / f"{sink.name}.db").elements())
         return Held(rows, rows)
@@ -47,14 +51,20 @@ def held(sink: Sink, place: Path, elsewhere: str | None = None) -> Held:
 def in_topic(sink: Sink, place: str) -> Held:
     if not exists(place, sink.name):
         return Held(Counter(), Counter())
+    found = ((record.key, record.value) for record in read(place, sink.name))
+    return records_of(sink, found, raw=sink.options.format == "raw")
+
+
+def records_of(sink: Sink, found: Iterable[tuple[bytes | None, bytes | None]], raw: bool = False) -> Held:
+    """Keys and values, in their order."""
     records: Rows = Counter()
     values: Rows = Counter()
     last: dict[bytes | None, str | None] = {}
-    for record in read(place, sink.name):
-        value = repr(record.value) if sink.options.format == "raw" else text(record.json() or {})
-        records[f"{record.key!r} {value}"] += 1
+    for key, content in found:
+        value = repr(content) if raw else text(json.loads(content or b"{}"))
+        records[f"{key!r} {value}"] += 1
         values[value] += 1
-        last[record.key] = None if record.value is None else value
+        last[key] = None if content is None else value
     if sink.mode == "upsert":
         return Held(records, Counter(value for value in last.values() if value is not None))
     changes = sink.mode == "changelog" or (isinstance(sink.input, Changes) and sink.input.op == "op")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from millstream.connectors.message_source import Identity, MessageSource
 from millstream.errors import MillstreamError, did_you_mean
 from millstream.journal.producer import producer
 from millstream.journal.reader import read
@@ -50,17 +52,26 @@ def fill(sinks: tuple[Sink, ...], folder: Path, given: Input) -> dict[str, tuple
     for source in sources:
         refuse_strange_parts(source)
         # Rows in the order of their time: partitions are not read in step.
-        partitions = 1 if source.time else PARTITIONS
+        received = isinstance(source.options, MessageSource)
+        partitions = 1 if source.time or received else PARTITIONS
         create(folder, source.name, partitions)
         if source.name in given.recorded:
             place = given.recorded[source.name]
             count = copied(source, folder, place, partitions, given.rows)
-            told[source.name] = (count, f"recorded, from {place}")
+            told[source.name] = (count, f"recorded, from {place}{way_of(source)}")
         else:
             changes = made(source, keys.get(source.name, ()), given.rows, Random(f"{given.seed} {source.name}"))
             feed(folder, source.name, changes, partitions)
-            told[source.name] = (len(changes), "made from its schema")
+            told[source.name] = (len(changes), f"made from its schema{way_of(source)}")
     return told
+
+
+def way_of(source: Source) -> str:
+    """How a source that cannot be read again comes to its input."""
+    if not isinstance(source.options, MessageSource):
+        return ""
+    kind = "log" if source.options.consumed is None else "queue"
+    return f"; the job's own receiver takes them from a {kind} in a file"
 
 
 def refuse_unknown(sources: list[Source], recorded: Mapping[str, str]) -> None:
@@ -130,13 +141,17 @@ def made(source: Source, key: tuple[str, ...], count: int, random: Random) -> li
     unique = {*key, *(source.upserts or ())}
     own = {source.arrival, source.time, *(name for name, _, _ in record_columns(source.options))}
     columns = {part.name: column(part, part.name in unique) for part in source.schema if part.name not in own}
+    identity = source.options.identity if isinstance(source.options, MessageSource) else Identity()
+    if identity.column in columns and identity.column not in unique and not source.options.changelog:
+        columns[identity.column] = numbered(next(part for part in source.schema if part.name == identity.column))
     row = cases.rows(**columns)
     if source.options.changelog:
         changes = cases.changelog(random, row, count, key=key)
     elif source.upserts:
         changes = cases.upserts(random, row, source.upserts, count)
     else:
-        broken = BROKEN if source.options.on_error != "fail" else 0.0
+        # What tells a message apart cannot be read in one that is broken.
+        broken = BROKEN if source.options.on_error != "fail" and identity.column is None else 0.0
         changes = cases.stream(random, row, count, broken=broken)
     return timed(source, changes, random) if source.time and source.time != source.arrival else changes
 
@@ -170,6 +185,12 @@ def timed(source: Source, changes: list[Change], random: Random) -> list[Change]
 
 def with_time(row: Row, column: str, when: str) -> Row:
     return {**row, column: when}
+
+
+def numbered(part: FieldType) -> Column:
+    """Another value for each message: it is known by it."""
+    numbers = itertools.count()
+    return (lambda random: f"m{next(numbers)}") if part.type.upper() == "STRING" else (lambda random: next(numbers))
 
 
 def column(part: FieldType, unique: bool) -> Column:

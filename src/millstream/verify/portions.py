@@ -9,12 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from millstream.connectors.message_source import MessageSource
 from millstream.journal.producer import producer
 from millstream.journal.reader import read
 from millstream.journal.record import Record
 from millstream.journal.topics import create, describe
 from millstream.plan.nodes import Source
 from millstream.testing.epochs import Ends, committed
+from millstream.verify.broker import Broker
 
 if TYPE_CHECKING:
     from millstream.runtime.run import Run
@@ -54,13 +56,39 @@ class Growing:
                     headers, when = one.headers, one.timestamp
                     out.send(one.value, key=one.key, headers=headers, timestamp=when, partition=number)
 
+    def is_read(self, committed: Ends) -> bool:
+        """Whether all that was given is. `committed`: what a job has read."""
+        return covers(committed, self.ends)
+
     def _until(self, portion: int) -> Ends:
         return {number: len(records) * portion // PORTIONS for number, records in self._records.items()}
 
 
+class GrowingQueue(Growing):
+    """One whose messages are received first: a job reads another topic."""
+
+    def __init__(self, whole: Path, journal: Path, topic: str, received: MessageSource) -> None:
+        super().__init__(whole, journal, topic)
+        assert isinstance(received.stand_in, Broker)
+        self._broker = received.stand_in
+        self._received = received
+
+    def is_read(self, committed: Ends) -> bool:
+        if self._broker.taken() < sum(self.ends.values()):
+            return False
+        there = describe(str(self._received.folder), self._received.topic).partitions
+        return covers(committed, {part.partition: part.end for part in there})
+
+
+def growing(source: Source, whole: Path, journal: Path) -> Growing:
+    if isinstance(source.options, MessageSource):
+        return GrowingQueue(whole, journal, source.name, source.options)
+    return Growing(whole, journal, source.name)
+
+
 class Portions:
     def __init__(self, sources: tuple[Source, ...], whole: Path, journal: Path) -> None:
-        self._topics = [Growing(whole, journal, source.name) for source in sources]
+        self._topics = [growing(source, whole, journal) for source in sources]
         self._settling = SETTLING if any(source.time for source in sources) else 0
 
     def work_off(self, run: Run, checkpoint: str, portions: int = PORTIONS) -> None:
@@ -75,7 +103,7 @@ class Portions:
     def _read(self, epochs: dict[int, list[Ends]]) -> bool:
         """Whether all that was given is committed."""
         last = epochs[max(epochs)] if epochs else [Ends() for _ in self._topics]
-        return all(covers(read, topic.ends) for topic, read in zip(self._topics, last, strict=True))
+        return all(topic.is_read(read) for topic, read in zip(self._topics, last, strict=True))
 
     def give(self, portions: int) -> None:
         """So many portions of every topic."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import millstream as ms
-from millstream import rabbitmq
+from millstream import journal, rabbitmq
 from tests.plan.wrong.declare import wrong
 
 AT = "amqp://host/"
@@ -42,3 +42,11 @@ def a_queue_without_a_schema(job: ms.Job) -> None:
 @wrong
 def a_queue_and_an_exchange(job: ms.Job) -> None:
     rabbitmq.sink("orders", exchange="orders", server=AT)
+
+
+@wrong
+def a_queue_consumed_twice(job: ms.Job) -> None:
+    first = job.stream(rabbitmq.source("orders", server=AT), "id BIGINT", name="first")
+    second = job.stream(rabbitmq.source("orders", server=f"{AT}%2F"), "id BIGINT, price DOUBLE", name="second")
+    first.to(journal.sink("ids"))
+    second.to(journal.sink("prices"))

@@ -33,6 +33,13 @@ class ActiveMQSource(MessageSource):
         return self.target.name
 
     @property
+    def consumed(self) -> str:
+        """Each durable subscription of a topic gets all messages."""
+        host, port = self.server.place()
+        kind = f"subscription {self.target.subscription} of " if self.target.subscription else ""
+        return f"{host}:{port} {kind}{self.target.name}"
+
+    @property
     def guarantee(self) -> str:
         return f"exactly once (by {self.identity.shown})"
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from millstream.connectors.topic_sink import TopicSink
+from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
     from millstream.journal.topics import Topic
@@ -20,7 +21,13 @@ class JournalSink(TopicSink):
         return "journal"
 
     def check(self) -> None:
-        self._topic()
+        found = self._topic()
+        if self.changelog and found.keep.tombstones is not None:
+            raise MillstreamError(
+                "MS-JOURNAL-016",
+                f'topic "{self.topic}" is compacted, and cannot hold a changelog: each of its changes counts.',
+                hint="leave out changelog=True, or create the topic without compact=True.",
+            )
 
     def writer(self) -> dict[str, str]:
         found = self._topic()

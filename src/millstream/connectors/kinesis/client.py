@@ -69,6 +69,8 @@ class Position:
     due: float = 0.0
     at_tip: bool = False
     """Whether there was nothing behind what was read last."""
+    behind_ms: int | None = None
+    """As Kinesis said with the last answer."""
 
 
 @dataclass
@@ -152,7 +154,8 @@ class StreamClient:
             return []
         position.due = time.monotonic() + EVERY
         position.iterator = answer.get("NextShardIterator")
-        position.at_tip = not answer["Records"] and answer.get("MillisBehindLatest", 0) == 0
+        position.behind_ms = int(answer.get("MillisBehindLatest", 0))
+        position.at_tip = not answer["Records"] and position.behind_ms == 0
         records = self._proven(shard, position, answer)
         if position.iterator is None:
             self._progress.ended.add(shard)
@@ -225,6 +228,11 @@ class StreamClient:
     def waiting(self) -> int | None:
         """Kinesis says how old what waits is, not how much."""
         return None
+
+    def behind_ms(self) -> int | None:
+        progress = self._progress
+        open_ = [position for shard, position in progress.positions.items() if shard not in progress.ended]
+        return max((one.behind_ms for one in open_ if one.behind_ms is not None), default=None)
 
     def close(self) -> None:
         self._client.close()

@@ -34,6 +34,11 @@ class RabbitMQSource(MessageSource):
         return self.queue
 
     @property
+    def consumed(self) -> str:
+        host, port = self.server.place()
+        return f"{host}:{port}/{self.server.virtual_host} {self.queue}"
+
+    @property
     def guarantee(self) -> str:
         return f"exactly once (by {self.identity.shown}; a message without one is at least once)"
 

@@ -28,6 +28,10 @@ class SqsSource(MessageSource):
         return self.queue
 
     @property
+    def consumed(self) -> str:
+        return f"{self.account.endpoint or self.account.region or 'SQS'} {self.queue}"
+
+    @property
     def guarantee(self) -> str:
         fifo = self.queue.endswith(".fifo") and self.identity.shown == "message id"
         known = "deduplication id" if fifo else self.identity.shown
