@@ -29,7 +29,7 @@ _path = click.option(
     envvar="MILLSTREAM_JOURNAL",
     default="./journal",
     show_default=True,
-    help="The journal: a folder, hdfs://… or s3a://…; else $MILLSTREAM_JOURNAL.",
+    help="The journal: a folder, hdfs://… or s3a://…; by default $MILLSTREAM_JOURNAL.",
 )
 
 
@@ -41,9 +41,9 @@ def journal() -> None:
 @journal.command()
 @click.argument("topic")
 @_path
-@click.option("--partitions", default=1, show_default=True, help="How many partitions it has, for good.")
-@click.option("--keep", metavar="TIME", help='For how long records stay: "7 days". All of them if not given.')
-@click.option("--keep-bytes", type=click.IntRange(min=1), help="How much of each partition stays.")
+@click.option("--partitions", default=1, show_default=True, help="The number of partitions; it cannot change later.")
+@click.option("--keep", metavar="TIME", help='How long to keep records: "7 days". By default, forever.')
+@click.option("--keep-bytes", type=click.IntRange(min=1), help="How many bytes of each partition to keep.")
 def create(topic: str, path: str, partitions: int, keep: str | None, keep_bytes: int | None) -> None:
     """Create TOPIC."""
     log.create(path, topic, partitions, keep=keep, keep_bytes=keep_bytes)
@@ -54,7 +54,7 @@ def create(topic: str, path: str, partitions: int, keep: str | None, keep_bytes:
 @click.argument("topic")
 @_path
 def trim(topic: str, path: str) -> None:
-    """Delete what TOPIC is not to keep, now. Whoever writes to it does so every now and then."""
+    """Delete what TOPIC need not keep, now. Its writers also do this from time to time."""
     click.echo(f"{log.trim(path, topic)} segments of {topic} deleted")
 
 
@@ -64,7 +64,7 @@ def trim(topic: str, path: str) -> None:
 @journal.command()
 @click.argument("topic")
 @_path
-@click.option("--key", metavar="FIELD", help="The field that is the record's key.")
+@click.option("--key", metavar="FIELD", help="The field to use as the record's key.")
 def append(topic: str, path: str, key: str | None) -> None:
     """Append JSON lines from stdin to TOPIC."""
     with log.producer(path, topic) as out:
@@ -144,7 +144,7 @@ def _refused(message: str, line: bytes, why: str) -> MillstreamError:
 @journal.command()
 @click.argument("topic")
 @_path
-@click.option("--follow", is_flag=True, help="Wait for more.")
+@click.option("--follow", is_flag=True, help="Wait for new records.")
 @click.option(
     "--isolation",
     type=click.Choice(["read_committed", "read_uncommitted"]),
@@ -152,8 +152,8 @@ def _refused(message: str, line: bytes, why: str) -> MillstreamError:
     show_default=True,
 )
 @click.option("--start", default="earliest", show_default=True, help="earliest, latest, 7, or 0:7,1:9 by partition.")
-@click.option("--limit", type=click.IntRange(min=0), help="End after so many records.")
-@click.option("--meta", is_flag=True, help="Show partition, offset, timestamp, key and headers, too.")
+@click.option("--limit", type=click.IntRange(min=0), help="End after this many records.")
+@click.option("--meta", is_flag=True, help="Also show partition, offset, timestamp, key and headers.")
 def read(topic: str, path: str, follow: bool, isolation: Isolation, start: str, limit: int | None, meta: bool) -> None:
     """Read TOPIC as JSON lines."""
     place = _start(start, open_topic(path, topic).partitions)
@@ -254,7 +254,7 @@ def _compact(value: object) -> str:
 @journal.command()
 @click.argument("topic", required=False)
 @_path
-@click.option("--json", "as_json", is_flag=True, help="As JSON instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def describe(topic: str | None, path: str, as_json: bool) -> None:
     """Show what TOPIC holds, or every topic."""
     found = [log.describe(path, name) for name in ([topic] if topic else log.topics(path))]

@@ -26,7 +26,7 @@ from millstream.manager.package import FILE, pack_package
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 LOOK = 0.5
-MANAGER_HELP = "JOB is the name of a job there. Otherwise MILLSTREAM_MANAGER, or the one on this machine."
+MANAGER_HELP = "JOB is the name of a job there. By default MILLSTREAM_MANAGER, or the manager on this machine."
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ def or_managed(command: Callable[..., None]) -> Callable[..., None]:
     """Gives a command that works on a job's folder the options for one that works at a manager, as `manager`."""
 
     @click.option("--manager", "url", metavar="URL", help=MANAGER_HELP)
-    @click.option("--token", help="Otherwise MILLSTREAM_TOKEN, or the one in the manager's folder.")
-    @click.option("--wait/--no-wait", default=True, help="At a manager: until it is done.")
-    @click.option("--json", "as_json", is_flag=True, help="For programs.")
+    @click.option("--token", help="By default MILLSTREAM_TOKEN, or the token in the manager's folder.")
+    @click.option("--wait/--no-wait", default=True, help="At a manager: wait until it is done.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
     @functools.wraps(command)
     def call(*, url: str | None, token: str | None, wait: bool, as_json: bool, **others: Any) -> None:
         command(manager=Manager(url, token, wait, as_json), **others)
@@ -130,9 +130,9 @@ def diff_at(manager: Manager, name: str, file: Path, chosen: Chosen) -> None:
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
 @choices
-@click.option("--entry", metavar="MODULE:NAME", help="Of a project: what makes the job; or an entry point's name.")
-@click.option("--within", default=180.0, show_default=True, metavar="SECONDS", help="To commit an epoch.")
-@click.option("--env-file", type=click.Path(path_type=Path, exists=True), help="NAME=VALUE lines; else as they were.")
+@click.option("--entry", metavar="MODULE:NAME", help="For a project: what creates the job, or an entry point's name.")
+@click.option("--within", default=180.0, show_default=True, metavar="SECONDS", help="Time to commit an epoch.")
+@click.option("--env-file", type=click.Path(path_type=Path, exists=True), help="NAME=VALUE lines; else unchanged.")
 @or_managed
 def upgrade(
     name: str,
@@ -143,10 +143,10 @@ def upgrade(
     env_file: Path | None,
     manager: Manager,
 ) -> None:
-    """Let the job NAME, at a manager, go on with the new FILE: diff, stop, savepoint, restore, start.
+    """Continue the job NAME, at a manager, with the new FILE: diff, stop, savepoint, restore, start.
 
-    If its state does not fit, nothing happens to it. If the new version fails, or commits no epoch in time, the old one
-    goes on from the same savepoint.
+    If the state does not fit, nothing happens to the job. If the new version fails, or commits no epoch in time, the
+    old one continues from the same savepoint.
     """
     asked = {**chosen.asked(), "within_s": within}
     operation = manager.send(name, "upgrade", sent(file, entry), asked, env_file.read_text() if env_file else "")

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-OFTEN = "may be given often"
+OFTEN = "repeatable"
 OPTIONS = (
     click.option("--was", metavar="NEW=OLD", multiple=True, help=f"A step's new and old name; {OFTEN}."),
     click.option("--drop", metavar="STEP", multiple=True, help=f"Give up the state of a step; {OFTEN}."),
     click.option("--start-empty", metavar="STEP", multiple=True, help=f"Start a new step with nothing; {OFTEN}."),
-    click.option("--from-now", metavar="STEP", multiple=True, help=f"Let its new figures count from now on; {OFTEN}."),
+    click.option("--from-now", metavar="STEP", multiple=True, help=f"Let its new results count from now on; {OFTEN}."),
     click.option("--new-source", metavar="SOURCE", multiple=True, help=f"Read a source as a new job would; {OFTEN}."),
 )
 

@@ -42,13 +42,11 @@ Found = tuple[AnyList, list[Row]]
 @click.command()
 @click.argument("job")
 @click.argument("operator", required=False)
-@click.option(
-    "--key", "keys", metavar="[COLUMN=]VALUE", multiple=True, help="Only rows of this key; may be given often."
-)
-@click.option("--at", type=int, metavar="EPOCH", help="After this epoch, if it is kept; otherwise after the last.")
-@click.option("--changes", "between", type=(int, int), metavar="FROM TO", help="What changed between two epochs.")
-@click.option("--sql", metavar="QUERY", help="Ask all state by SQL; the tables are named STEP_LIST.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="Rows of each list to show.")
+@click.option("--key", "keys", metavar="[COLUMN=]VALUE", multiple=True, help="Only rows of this key; repeatable.")
+@click.option("--at", type=int, metavar="EPOCH", help="The state after this epoch; by default, after the last.")
+@click.option("--changes", "between", type=(int, int), metavar="FROM TO", help="Show what changed between two epochs.")
+@click.option("--sql", metavar="QUERY", help="Query all state with SQL; the tables are named STEP_LIST.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="Rows to show of each list.")
 @or_managed
 @verbose.option
 def state(
@@ -64,8 +62,8 @@ def state(
     """Show the state of JOB, or of its step OPERATOR: typed rows, after the last epoch or an earlier one.
 
     JOB is the file with the job, its checkpoint's folder, or its name if the checkpoint is in .millstream. The job may
-    be running. Without OPERATOR, --key or --sql: which steps have state, and how much. With --manager, JOB is the name
-    of a job there, and it is read where that job runs.
+    be running. Without OPERATOR, --key or --sql, show which steps have state, and how much. With --manager, JOB is the
+    name of a job there, and its state is read where that job runs.
     """
     refuse_both(at, between, sql)
     shown = Shown(limit, manager.as_json)
