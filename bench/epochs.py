@@ -60,7 +60,7 @@ class Bench:
         return made
 
     def spent(self, rows: int, epochs: int) -> float:
-        """CPU seconds of a run with so many epochs."""
+        """CPU seconds of a run with `epochs` epochs."""
         job = self.job(self.likes(rows * epochs), rows)
         return measured(lambda: job.run(ms.available_now(), spark=self.spark)).cpu
 

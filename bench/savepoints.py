@@ -20,9 +20,9 @@ from millstream import journal
 from millstream.runtime.run import Run
 
 CHANGED = 10_000
-"""So many rows an ordinary epoch has: it changes as many keys."""
+"""Rows of an ordinary epoch, which changes as many keys."""
 FEW = 100
-"""So many rows reach all tasks."""
+"""Enough rows to reach all tasks."""
 
 
 @dataclass(frozen=True)

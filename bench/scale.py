@@ -48,7 +48,7 @@ PLOT = Path(__file__).parent / "scale.svg"
 
 @dataclass(frozen=True)
 class Sample:
-    """How it stood when so many rows were committed."""
+    """What was measured when `rows` rows were committed."""
 
     rows: int
     cpu: float
@@ -75,7 +75,7 @@ class Bench:
                 producer.send(f'{{"n":{n % keys},"k":{key(n % keys)}}}', partition=n % PARTITIONS)
 
     def run(self, topic: str, parallelism: int, rows: int, epochs: int) -> list[Sample]:
-        """All rows of a topic, in so many epochs, from no state at all."""
+        """All rows of a topic, in `epochs` epochs, starting without state."""
         self._runs += 1
         out = f"sums{self._runs}"
         journal.create(self._path, out, 1)
@@ -169,7 +169,7 @@ def run(rows: int, keys: int, parallelisms: tuple[int, ...]) -> None:
 
 
 def kept(rows: int) -> float:
-    """Gigabytes of text that so many rows of as many keys have left in state: two thirds are of keys of their own."""
+    """Gigabytes of text that this many rows leave in state, if two thirds of them have different keys."""
     return rows * 2 / 3 * 1024 / 2**30
 
 

@@ -78,7 +78,7 @@ class Bench:
         self._jvm = int(jvm.named("java.lang.ProcessHandle").current().pid())
 
     def run(self, epochs: int) -> Epoch:
-        """So many of them, all in one run."""
+        """Runs `epochs` epochs, all in one run."""
         with journal.producer(f"{self._folder}/journal", "numbers") as producer:
             for n in range(epochs * ROWS):
                 producer.send({"n": n, "k": n % ROWS})

@@ -38,7 +38,7 @@ EXECUTOR, MASTER = b"YarnCoarseGrainedExecutorBackend", b"deploy.yarn.Applicatio
 
 
 class Yarn:
-    """A cluster whose clients have HADOOP_CONF_DIR=`conf`. Each machine has so many megabytes for containers."""
+    """A cluster whose clients have HADOOP_CONF_DIR=`conf`. Each machine has `megabytes` megabytes for containers."""
 
     def __init__(self, folder: Path, url: str, machines: int, megabytes: int) -> None:
         self.conf = folder / "conf"

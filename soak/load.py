@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 
 CUSTOMERS = 20
 PER_STEP, STEP = 10, 0.1
-"""So many orders every so many seconds."""
+"""How many orders are sent at a time, and seconds in between."""
 SETTINGS = {
     "enable.idempotence": True,
     "message.timeout.ms": 0,

@@ -46,7 +46,7 @@ class JobProcess:
         self._process.wait()
 
     def until(self, reached: Callable[[], bool], after: str) -> float:
-        """Waits until the job has come so far; how many seconds it took."""
+        """Waits until the job has reached this; how many seconds it took."""
         begun = time.monotonic()
         while not reached():
             if self._process.poll() is not None:

@@ -134,7 +134,7 @@ def files(folder: Path) -> int:
 
 
 def look(job: Job, load: Load, seconds: float) -> Look:
-    """After so many seconds, in which nothing else is asked of the job."""
+    """Looks after `seconds` seconds, in which nothing else is asked of the job."""
     load.take()
     time.sleep(seconds)
     seen = load.take()

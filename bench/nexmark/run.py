@@ -61,7 +61,7 @@ class Wanted:
     judge_flink: bool = False
     warm_ups: int = 3
     judged: int = 100_000
-    """So many events, the first ones, are enough to judge a query's results."""
+    """How many of the first events are enough to judge a query's results."""
     seed: int = 1
 
 

@@ -29,7 +29,7 @@ from servers.kafka import running
 
 FEW = 8_000
 SLOW = {"keyed, transformWithStateInPandas": 50}
-"""Ways that are given so many times fewer rows: they would take all day."""
+"""Ways that get this many times fewer rows: they would take all day."""
 RIVALS = Path(__file__).parent / "rivals"
 FLINK = ("apache-flink==2.3.0", "setuptools<81")
 BYTEWAX = ("bytewax==0.21.1", "pyarrow")

@@ -12,14 +12,14 @@ from millstream import journal
 
 USERS = 30
 ENOUGH = 20
-"""So many matches show something."""
+"""With this many matches, a test shows something."""
 
 
 class Generator:
-    """Likes that flow until they are stopped, each with its number; among so many users that matches stay few."""
+    """Likes that flow until they are stopped, each with its number, among enough users to keep matches few."""
 
     def __init__(self, path: str, seed: int, at_once: int = 5, pause: float = 0.3) -> None:
-        """So many at once, and seconds between."""
+        """`at_once`: likes at a time. `pause`: seconds in between."""
         self.likes: list[tuple[str, str, int]] = []
         self._at_once, self._pause = at_once, pause
         self._random = random.Random(seed)

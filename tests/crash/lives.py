@@ -65,8 +65,8 @@ class Lives:
         self._listener.close()
 
     def of(self, folder: Path, *arguments: str, server: int | None = None) -> Self:
-        """From now on runs have this folder, and these arguments. `server`: the process group of one who writes into
-        the folder for them."""
+        """From now on runs have this folder, and these arguments. `server`: the process group of a server that
+        writes into the folder for them."""
         folder.mkdir(exist_ok=True)
         self._folder, self._arguments = folder, [str(folder), *arguments]
         self._server = server

@@ -247,5 +247,5 @@ def test_a_failed_publication_fails_the_query(spark: SparkSession, tmp_path: Pat
 
 
 def wait_for_publication(spark: SparkSession) -> None:
-    """An epoch is published when Spark's listeners are told of it: when none is left to tell, it was tried."""
+    """An epoch is published when Spark's listeners hear of it: when no event is left, publication was tried."""
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()

@@ -45,7 +45,7 @@ class Topics:
         return self.name(topic)
 
     def widen(self, topic: str, partitions: int) -> None:
-        """To so many partitions in all."""
+        """Widens the topic to `partitions` partitions in all."""
         admin = self.admin
         for done in admin.create_partitions([NewPartitions(topic, partitions)]).values():
             done.result(30)

@@ -154,7 +154,7 @@ def test_empty_forgotten_deleted_and_created_again(topics: Topics, copy: Copy, t
 
     topics.drop(copy.topic)
     assert copy.fails().code == "MS-KAFKA-004"
-    # Anew, and already longer than the old one was: its offsets alone would not tell.
+    # Created again, and already longer than the old one was: its offsets alone would not tell.
     topics.create("in", 1)
     topics.send(copy.topic, *({"n": 10 + n} for n in range(8)))
     error = copy.fails()

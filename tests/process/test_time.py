@@ -54,7 +54,7 @@ def test_a_timer_fires_when_the_watermark_passes(bench: Bench) -> None:
 
 
 class Back(ms.Process):
-    """Gives each row with a time that lies so many minutes back."""
+    """Gives each row a time that is some minutes earlier."""
 
     output = "k STRING, at TIMESTAMP"
 

@@ -88,7 +88,7 @@ def test_a_full_disk(tight: Tight, spark: SparkSession) -> None:
 
 @dataclass(frozen=True)
 class RoomAfter:
-    """A policy that makes room when the job has failed so often."""
+    """A policy that makes room when the job has failed `failures` times."""
 
     tight: Tight
     failures: int

@@ -1,4 +1,4 @@
-"""The judge of a soak sees what is lost, doubled or wrong."""
+"""The judge of a soak sees what is lost, duplicated or wrong."""
 
 from __future__ import annotations
 

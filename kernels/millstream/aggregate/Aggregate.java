@@ -35,7 +35,7 @@ public final class Aggregate extends GroupOperator {
   private final boolean combines;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param ends when groups end; NULL: they do not
    * @param dropsLate whether rows that come after the end are late

@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.StructType;
  */
 final class DistinctCount extends Accumulator {
   private static final long serialVersionUID = 1L;
-  /** So many are rewritten for each change: that costs less than to look each one up, */
+  /** Up to this many are rewritten for each change, which costs less than looking each one up, */
   private static final int FEW = 64;
   /** unless most are there already, and only their weights change. */
   private static final int FEW_RETRACTABLE = 16;

@@ -17,7 +17,7 @@ public final class GroupFigures implements Serializable {
   private final Accumulator[] accumulators;
   /** Whether there is a result even of no rows: that of a group by nothing. */
   private final boolean always;
-  /** So many figures are nobody's result: if only the number of rows changes, there may be nothing to tell. */
+  /** How many figures no result uses: if only the number of rows changes, there may be nothing to send. */
   private final int hidden;
 
   private final StructType stateType;

@@ -77,7 +77,7 @@ public final class Registry implements Serializable {
   }
 
   /**
-   * Where two executors register a subject at once, one is told of a conflict: asked again, it finds the schema there.
+   * If two executors register a subject at once, one gets a conflict: when it asks again, it finds the schema there.
    */
   private int registered(HttpRequest request) throws IOException {
     HttpResponse<String> answer = send(request);

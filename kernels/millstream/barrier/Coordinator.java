@@ -198,7 +198,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     Meters meters = Meters.of(session);
     acks.forEach(ack -> meters.saved(ack.task(), ack.counts()));
     epochs.commit(acks);
-    // Who waits for committed rows does not wait for what is told of the epoch.
+    // Readers of committed rows do not wait for the reports on the epoch.
     epochs.published();
     history.tasks(
         barrier.epoch(),
@@ -237,7 +237,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     return found;
   }
 
-  /** No number may be skipped: a barrier that is late is waited for again, so often. */
+  /** No number may be skipped: a late barrier is awaited again, up to {@code tolerate} times. */
   private void late(BarrierException error, Barrier barrier, int before) {
     if (before >= tolerate) {
       throw error;

@@ -31,7 +31,7 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   private final Map<String, RpcCallContext> waiting = new HashMap<>();
   private final BlockingQueue<Ack> acks = new LinkedBlockingQueue<>();
   private final CountDownLatch first = new CountDownLatch(1);
-  /** By accumulator, the greatest event time that any task has told of. */
+  /** By accumulator, the greatest event time that any task has reported. */
   private final Map<Long, Long> times = new ConcurrentHashMap<>();
 
   /** By source and its partition. */
@@ -68,8 +68,8 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   }
 
   /**
-   * For how many milliseconds no partition of a source has had a row; NULL: not all tasks have told of late, so rows
-   * may wait for one that is held up.
+   * For how many milliseconds no partition of a source has had a row; NULL: not all tasks have reported lately, so rows
+   * may be waiting for one that is held up.
    */
   Long quiet(String source, int partitions) {
     long now = System.nanoTime();

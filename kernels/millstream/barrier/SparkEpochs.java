@@ -142,8 +142,8 @@ final class SparkEpochs {
   }
 
   /**
-   * How far event time has come, with what tasks have told of since the last barrier. What is logged when an epoch is
-   * committed goes by their reports: rows behind the barrier may have told of it that will be read again.
+   * How far event time has come, including what tasks have reported since the last barrier. What is logged when an
+   * epoch is committed goes by their acks alone: a report may come from rows behind the barrier, which will be read again.
    */
   long watermark(Endpoint told, IdleSources idle) {
     WatermarkTracker tracker = query.watermarkTracker();
@@ -270,7 +270,7 @@ final class SparkEpochs {
     return id.isEmpty() ? Option.empty() : Option.apply(new String[] {id.get()});
   }
 
-  /** Tells of the epoch, and goes on to the next. */
+  /** Reports the epoch, and goes on to the next. */
   void end(List<Ack> acks, long barrierMillis) {
     measure(acks);
     epoch.reportTimeTaken("barrier", barrierMillis);

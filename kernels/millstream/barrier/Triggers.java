@@ -92,7 +92,7 @@ final class Triggers {
         byte[] answer = driver.askSync(Wire.bytes(new Wire.Await(executor, known)), PATIENCE, BYTES);
         last = (Barrier) Wire.read(answer, Triggers.class.getClassLoader());
       } catch (Exception error) {
-        // Scala throws checked exceptions that Java is not told of.
+        // Scala throws checked exceptions that Java does not know about.
         if (!((Throwable) error instanceof RpcTimeoutException)) {
           LOG.debug("no more barriers come: {}", error.toString());
           return;

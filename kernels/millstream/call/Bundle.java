@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructType;
 
 /** Rows that are handed to Python in one go. */
 final class Bundle implements AutoCloseable {
-  /** So many rows are enough. */
+  /** The number of rows in a full bundle. */
   static final int FULL = 4_096;
 
   private final ArrowWriting arrow;

@@ -30,7 +30,7 @@ import org.apache.spark.util.TaskCompletionListener;
  * at once, with the rows that have come since, and it takes its time to answer.
  */
 final class Bundles implements Iterator<InternalRow>, Drains {
-  /** If no row comes for so long, the input pauses. */
+  /** If no row comes for this long, the input pauses. */
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private static final long LOOK_MILLIS = 100;
@@ -163,7 +163,7 @@ final class Bundles implements Iterator<InternalRow>, Drains {
     return Math.min(first + waitNanos - now, last + PAUSE_NANOS - now);
   }
 
-  /** {@code nanos}: at most so long; 0: until somebody says something. */
+  /** {@code nanos}: the longest wait; 0: until it is notified. */
   private void rest(long nanos) {
     try {
       TimeUnit.NANOSECONDS.timedWait(this, nanos == 0 ? TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS) : nanos);

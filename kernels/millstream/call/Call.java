@@ -28,7 +28,7 @@ public final class Call implements MapPartitionsFunction<InternalRow, InternalRo
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param command what the Python process is to run, in base64
    * @param python which Python that is

@@ -68,7 +68,7 @@ public final class History extends StreamingQueryListener implements AutoCloseab
   private String query;
   private boolean dirty;
 
-  /** {@code most}: how many epochs it tells of; {@code mode}: how they are run. */
+  /** {@code most}: how many epochs it lists; {@code mode}: how they are run. */
   public History(String job, String path, String run, String mode, int most) {
     this.job = job;
     this.path = Disk.plain(path);
@@ -80,7 +80,7 @@ public final class History extends StreamingQueryListener implements AutoCloseab
     writing.scheduleWithFixedDelay(this::writeIfNew, 1, 1, TimeUnit.SECONDS);
   }
 
-  /** To be told of tasks that end: where no barriers flow, they save their state last. */
+  /** Notified of tasks that end: where no barriers flow, they save their state last. */
   public TaskCommits commits() {
     return commits;
   }

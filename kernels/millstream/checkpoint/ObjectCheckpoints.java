@@ -88,7 +88,7 @@ public final class ObjectCheckpoints extends DiskCheckpoints {
     return fs().makeQualified(folder);
   }
 
-  /** Tells of a name when it is there. */
+  /** Reports a name once its file is there. */
   private final class Noted extends CancellableFSDataOutputStream {
     private final CancellableFSDataOutputStream out;
     private final String name;

@@ -5,7 +5,7 @@ package millstream.faults;
  *
  * <p>The system property {@code millstream.fault}, or the environment variable {@code MILLSTREAM_FAULT}, names one:
  * {@code point@epoch} (for example {@code sink.publish.before@3}), for its first visit in that epoch or a later one,
- * for an epoch without rows may pass it by; or {@code point} for its first visit. {@link Visits} tells of all.
+ * for an epoch without rows may pass it by; or {@code point} for its first visit. {@link Visits} reports them all.
  */
 public final class Faults {
   private static final String FAULT = System.getProperty("millstream.fault", System.getenv("MILLSTREAM_FAULT"));

@@ -23,7 +23,7 @@ import org.apache.hadoop.fs.FileAlreadyExistsException;
  * <p>Those of about the same size are merged, so that a record is copied a few times only, however long the log grows.
  */
 public final class Merging {
-  /** So many of about the same size are merged. */
+  /** How many segments of about the same size are merged. */
   public static final int FEW = 32;
   /** Below each of these sizes, segments are of about the same size. Larger ones stay as they are. */
   private static final long[] SIZES = {64 << 10, 1 << 20, 16 << 20};

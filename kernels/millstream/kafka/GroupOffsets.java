@@ -40,7 +40,7 @@ public final class GroupOffsets extends SourceListener {
     this.admin = Topics.admin(Topics.read(client));
   }
 
-  /** Never of an epoch before one that was told of: an event may come late. */
+  /** Never goes back to an earlier epoch: an event may come late. */
   @Override
   protected synchronized void committed(long epoch, String end) {
     if (epoch >= last) {
@@ -71,14 +71,14 @@ public final class GroupOffsets extends SourceListener {
     }
   }
 
-  /** One request may overtake another: each is waited for. */
+  /** Waits for each request: one may overtake another. */
   @Override
   public synchronized void finish(StreamingQueryProgress last) throws InterruptedException {
     await();
     super.finish(last);
   }
 
-  /** A client that closes drops what still looks for its broker: it is waited for. */
+  /** Waits: a client that closes drops requests that are still looking for their broker. */
   @Override
   protected synchronized void ended() throws InterruptedException {
     await();

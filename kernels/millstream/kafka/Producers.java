@@ -62,7 +62,7 @@ final class Producers {
     }
   }
 
-  /** It is not connected anew here: of a run that is over, that would fence the one that took its place. */
+  /** Does not connect again here: for a run that is over, that would fence the run that took its place. */
   private static void ready(String id, long published) {
     TransactionalProducer kept = IDLE.remove(id);
     if (kept == null) {

@@ -49,7 +49,7 @@ public final class TopicIds extends SourceListener {
     ask(names(end));
   }
 
-  /** A stream that rests is told of as well. */
+  /** Also called while the stream rests. */
   @Override
   protected void rests() {
     ask(new ArrayList<>(known.keySet()));

@@ -116,7 +116,7 @@ public final class Counts extends AccumulatorV2<Figures, Figures> {
     running.merge(task, soFar, Figures::max);
   }
 
-  /** No heartbeat tells of this task any more. If it failed, what it counted since the last barrier is gone. */
+  /** No more heartbeats report this task. If it failed, what it counted since the last barrier is gone. */
   synchronized void ended(long task) {
     running.remove(task);
     merged.remove(task);

@@ -11,7 +11,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.util.List;
 
 /**
- * One operator of a stage, as the lowering says it, and what it is told beside that: fields of a record of its kind.
+ * One operator of a stage, as the lowering describes it, and its settings: the fields of a record of its kind.
  *
  * <p>A field that a record does not have is refused, and so is one that is missing: both sides must have been built
  * together.

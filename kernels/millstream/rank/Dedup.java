@@ -39,14 +39,14 @@ public abstract class Dedup extends Operator {
   transient Alarm alarm;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param time a row's field with its time in microseconds; those before it settle ties
-   * @param lateMs so long after its time, a row can be judged
+   * @param lateMs how long after its time a row can be judged
    */
   public record Told(boolean keepLast, String time, long withinMs, long lateMs) {}
 
-  /** {@code more}: rows can be judged for so many milliseconds more than it is told. */
+  /** {@code more}: for how many milliseconds beyond {@code lateMs} rows can be judged. */
   Dedup(OperatorSpec spec, Told told, long more) {
     super(spec.name(), spec.upserts());
     this.rowType = spec.input(0);

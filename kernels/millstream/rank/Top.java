@@ -46,7 +46,7 @@ public final class Top extends Operator {
   private transient Ranked<InternalRow> rows;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param ties how many of a row's fields, from the first on, settle ties
    * @param ranked whether each row is sent with its place

@@ -20,7 +20,7 @@ import org.apache.spark.util.Utils;
  * parted, as a JSON list.
  */
 final class FileSink implements SinkKind {
-  /** So many files a task keeps open; when there are more, all are ended and others are begun. */
+  /** How many files a task keeps open; when it needs more, it ends all of them and begins new ones. */
   private static final int OPEN = 64;
 
   @Override

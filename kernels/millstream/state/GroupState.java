@@ -15,7 +15,7 @@ public final class GroupState implements Serializable {
 
   /** Where the key stands that says when a group ends; negative: there is none. */
   private final int slot;
-  /** So many milliseconds after it. */
+  /** How many milliseconds after that time it ends. */
   private final long after;
 
   private transient StatefulProcessorHandle handle;

@@ -19,7 +19,7 @@ public final class Weights extends SpillingEach<Entry<InternalRow, long[]>> {
   private final int width;
   private Map<InternalRow, long[]> few = new HashMap<>();
 
-  /** {@code most}: so many stay in value state. */
+  /** {@code most}: how many stay in value state. */
   public Weights(StructType entryType, int most, MapState<InternalRow, InternalRow> spill) {
     super(spill, entryType.length(), most);
     this.weights = entryType.length() - 1;

@@ -71,7 +71,7 @@ public final class Given {
     }
   }
 
-  /** Lets a run come so far and no further. */
+  /** Lets a run come to this step and no further. */
   public static void until(String name, long step) {
     of(name).until = step;
   }

@@ -22,7 +22,7 @@ import scala.Tuple2;
  * also lets a query that is started again go on as if it had run the last epoch itself.
  *
  * <p>Spark reads this log when it has taken up its offsets, and has not yet decided whether to run an epoch: the one
- * moment at which it can be told of the one before.
+ * moment at which it can learn of the one before.
  */
 final class CommittedEpochs extends CommitLog {
   private final MicroBatchExecution query;

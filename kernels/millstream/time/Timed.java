@@ -53,7 +53,7 @@ final class Timed {
     }
   }
 
-  /** No row has come for so long; NULL: that is not known, and rows may wait. */
+  /** No row has come for {@code millis}; NULL: that is not known, and rows may be waiting. */
   void rest(Long millis, long now) {
     activeAt = millis == null ? activeAt : now - millis;
     idle = mayRest() && millis != null && millis >= idleAfter;

@@ -68,12 +68,12 @@ public final class Hopping extends Operator {
   private transient long closed;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param time the payload's field with the start of a row's pane; those before it are the figures
    * @param windows how many windows a pane is part of
    * @param everyMs from one window's beginning to the next
-   * @param afterMs so long after its end, a window is closed
+   * @param afterMs how long after its end a window is closed
    * @param finalOnly whether only the last result is sent, then
    */
   public record Told(

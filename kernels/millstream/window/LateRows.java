@@ -24,10 +24,10 @@ public final class LateRows extends Operator {
   private final long allowed;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param end a row's field with the end of its window
-   * @param afterMs so long after its end, a window is closed
+   * @param afterMs how long after its end a window is closed
    */
   public record Told(String end, long afterMs) {}
 

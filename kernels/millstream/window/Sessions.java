@@ -57,10 +57,10 @@ public final class Sessions extends Operator {
   private transient TreeMap<Long, Session> sessions;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param time the payload's field with a row's time; those before it are the figures
-   * @param afterMs so long after its last row and the gap, a session ends
+   * @param afterMs how long after its last row and the gap a session ends
    * @param finalOnly whether only the last result is sent, when the session ends
    */
   public record Told(List<Accumulators.Told> accumulators, String time, long gapMs, long afterMs, boolean finalOnly) {}

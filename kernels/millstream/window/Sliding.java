@@ -51,7 +51,7 @@ public final class Sliding extends GroupOperator {
   private transient boolean kept;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param back the payload's first field of those that take a row back; there are as many as before it
    * @param end the payload's field that says when a row leaves

@@ -80,7 +80,7 @@ class Job:
         """A stream of facts: `job.stream(journal.source("likes"), schema="liker STRING, at TIMESTAMP")`.
 
         `time`: the column with a row's event time, or `ms.processing_time()`. `lateness`: how late rows may be.
-        `idle_after`: when no row came for so long, time goes on without this source. `history`: where the rows are that
+        `idle_after`: after how long without rows time goes on without this source. `history`: where the rows are that
         came before its first one, `files.source("archive", format="parquet")`; `run(backfill=True)` begins with them.
         """
         if source.changelog:

@@ -14,7 +14,7 @@ from millstream.plan.python import StateVar
 
 
 class Surroundings(Protocol):
-    """What a process is told of, and can ask for, while it runs."""
+    """What a process sees, and can ask for, while it runs."""
 
     watermark: datetime | None
     now: datetime
@@ -66,7 +66,7 @@ class Process:
         return Output(name, columns)
 
     def set_timer(self, at: datetime) -> None:
-        """Asks for `on_timer(key, at)` when event time has come so far; a time that has passed: as soon as may be."""
+        """Calls `on_timer(key, at)` when event time reaches `at`; if that has passed, as soon as possible."""
         self._expects("on_timer")
         self._around.set_timer(at)
 
@@ -74,7 +74,7 @@ class Process:
         self._around.delete_timer(at)
 
     def set_processing_timer(self, at: datetime) -> None:
-        """Asks for `on_processing_timer(key, at)` when the clock has come so far. Batch mode does not wait for it."""
+        """Calls `on_processing_timer(key, at)` when the clock reaches `at`. Batch mode does not wait for it."""
         self._expects("on_processing_timer")
         self._around.set_processing_timer(at)
 

@@ -27,7 +27,7 @@ MOST_ROWS = 1_000
 
 @dataclass(frozen=True)
 class Listed:
-    """A list of state, as a manager tells of it."""
+    """A list of state, as a manager returns it."""
 
     operator: str
     name: str

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MODES = {"micro-batch": "in micro-batches", "real-time": "in real time"}
 MOVED = {None: "", "savepoint": ", moved by a savepoint", "rescale": ", rescaled"}
 MOST = 4
-"""So many times the number of places it is killed at most, if one of them does not come again."""
+"""Kills at most this many times the number of places, if one of them does not come again."""
 
 
 @click.command()

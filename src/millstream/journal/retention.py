@@ -14,7 +14,7 @@ from millstream.journal.topics import JournalPath, Keep, open_topic
 
 
 def trim(path: JournalPath, topic: str) -> int:
-    """Deletes now what whoever writes to the topic would delete some time: not beside one who does. Gives how many
+    """Deletes now what the topic's writer would delete later. Skips partitions that have a writer. Returns how many
     segments are gone."""
     found = open_topic(path, topic)
     partitions = [found.partition(number) for number in range(found.partitions)]

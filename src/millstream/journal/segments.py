@@ -142,7 +142,7 @@ class SegmentFile:
         return self._step(lambda data: fmt.decode(data, self.where.number, self.offset, out))
 
     def skip(self, records: int | None = None) -> Tail:
-        """Passes over so many records, or all. MORE says that they were there."""
+        """Skips `records` records, or all. MORE says that they were there."""
         target = None if records is None else self.count + records
         while self.count != target:
             left = None if target is None else target - self.count

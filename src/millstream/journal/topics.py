@@ -25,7 +25,7 @@ JournalPath = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Keep:
-    """What a topic keeps: records of so many milliseconds, so many bytes of each partition. None: all."""
+    """What a topic keeps: how old records may be, in milliseconds, and how many bytes of each partition. None: all."""
 
     milliseconds: int | None = None
     bytes: int | None = None

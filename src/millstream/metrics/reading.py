@@ -52,7 +52,7 @@ class SourceTime:
 
 @dataclass(frozen=True)
 class Reading:
-    """A run as its parts tell of it.
+    """A run as its parts report it.
 
     `figures`: Meters.java. `functions`: for each Python function, the rows that it skipped. `carried`: for each sink
     that Python carries rows to, the last epoch that arrived. `received`: for each source that is received, its figures.

@@ -24,7 +24,7 @@ CHANGING = CHANCE | PLACE | FILE | FOREIGN | TIME
 MOMENTS = ("now", "today", "tomorrow", "yesterday")
 """What Spark takes for a moment where a text becomes a time: `timestamp'now'`."""
 OWN_IV = 5
-"""With so many arguments, aes_encrypt is told where to begin; else it begins at random, except in mode ECB."""
+"""With this many arguments, aes_encrypt gets its IV; otherwise the IV is random, except in mode ECB."""
 
 AGAIN = "a row that is taken back is computed again, and would not be the row that was sent"
 ONCE = "use it on a stream, whose rows are computed once: before it becomes a table, or after changes()"

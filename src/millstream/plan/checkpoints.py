@@ -21,7 +21,7 @@ class Checkpoints:
     tolerate: int = 0
 
     def retained(self, mode: Mode) -> int:
-        """So many epochs are kept: an epoch takes at least as long as the mode says, so none of them is too young."""
+        """How many epochs are kept. An epoch takes at least as long as the mode says, so these cover `keep_for`."""
         if isinstance(mode, Batch) or self.keep_for_ms == 0:
             return self.keep
         every = mode.checkpoint_every_ms if isinstance(mode, RealTime) else mode.every_ms

@@ -247,7 +247,7 @@ class HasIdentities(Protocol):
 
 @runtime_checkable
 class HasListeners(Protocol):
-    """A source with something beside the running query: it is told of each epoch, and may stop the job."""
+    """A source with a listener beside the running query. It is notified of each epoch, and may stop the job."""
 
     def listeners(self, job: str, source: str) -> tuple[Listener, ...]:
         """By the names of the job and of the source."""
@@ -357,7 +357,7 @@ class Affected:
 
 @dataclass(frozen=True)
 class ErrorPattern:
-    """What a system's client or Spark says of an error, and what people are told of it.
+    """What a system's client or Spark says about an error, and what users see instead.
 
     `explain` is given the job's name, what was found, and the steps of the job that have to do with the system.
     """

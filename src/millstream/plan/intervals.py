@@ -21,7 +21,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Sum:
-    """So often the left's time, so often the right's, and so many microseconds."""
+    """`left` times the left's time, plus `right` times the right's, plus a number of microseconds."""
 
     left: int = 0
     right: int = 0
@@ -59,7 +59,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Lifetime:
-    """How long a join keeps the rows of a side: until the watermark is so far past the time in a field.
+    """How long a join keeps the rows of a side: until the watermark is far enough past the time in a field.
 
     `late_ms`: a row that is older than the watermark by more is late; None: all come in time.
     """

@@ -26,7 +26,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """An epoch every so often; `until_caught_up`: stop when all input of the start is done.
+    """An epoch at a regular interval; `until_caught_up`: stop when all input of the start is done.
 
     `clock`: the test whose clock it goes by, instead of the machine's. `again`: only the epoch that was begun last and
     is not committed, with the same rows.
@@ -40,7 +40,7 @@ class MicroBatch:
 
 @dataclass(frozen=True)
 class RealTime:
-    """Rows flow all the time; every so often a barrier passes and state is committed."""
+    """Rows flow all the time; at a regular interval a barrier passes and state is committed."""
 
     checkpoint_every_ms: int
 

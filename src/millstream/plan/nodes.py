@@ -26,7 +26,7 @@ class Source(Node):
     arrival: str | None = None
     """The column with the time at which a record came into the log, where that is asked for."""
     idle_after: str | None = None
-    """When it had no rows for so long, time goes on without it."""
+    """After how long without rows time goes on without it."""
     static: bool = False
     """Whether it is read once, whole, when the job starts."""
     history: SourceOptions | None = None
@@ -118,7 +118,7 @@ VERSION = ("_gone", "_offset", "_ended")
 
 @dataclass(frozen=True, eq=False)
 class Versions(Stateless, Unary):
-    """All changes of a table as they are in its source: for one who asks how a row was, or keeps the last himself."""
+    """All changes of a table as they are in its source: for steps that ask how a row was, or keep the last one."""
 
     by: Key
     tombstones: bool
@@ -233,7 +233,7 @@ class Changes(Stateless, Unary):
 
 @dataclass(frozen=True, eq=False)
 class Copies(Explode):
-    """Each row so often, with the number of the copy."""
+    """Several copies of each row, with the number of the copy."""
 
     @cached_property
     def key(self) -> Key | None:
@@ -244,8 +244,8 @@ class Copies(Explode):
 class Hops(Explode):
     """Each row once per window that it is in, with the window's start, in microseconds; windows overlap.
 
-    `pane`: the start of the last of them. `shared`: all rows of a pane are in the same windows, of which so many begin
-    one after the other.
+    `pane`: the start of the last of them. `shared`: in how many windows every row of a pane is, if all are in
+    the same ones.
     """
 
     pane: Expr

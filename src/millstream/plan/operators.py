@@ -101,8 +101,8 @@ class Sessions(Aggregate):
 
 @dataclass(frozen=True, eq=False)
 class Hopping(Aggregate):
-    """Groups by key and windows that overlap. The first two keys are the last window that a row is in; so many begin
-    one after the other, and what is counted between two beginnings is kept once."""
+    """Groups by key and windows that overlap. The first two keys are the last window that a row is in. A row
+    is in `windows` windows; what is counted between the starts of two of them is kept once."""
 
     windows: int = 0
     every_ms: int = 0

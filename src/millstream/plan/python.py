@@ -143,7 +143,7 @@ class Process(Stateful, Unary):
 
 @dataclass(frozen=True)
 class Awaits:
-    """How an async function is awaited: so many rows at once, each so long, and again so often if it fails."""
+    """How an async function is awaited: rows at once, time for each call, and retries if it fails."""
 
     in_flight: int
     timeout_ms: int

@@ -67,7 +67,7 @@ def no_restart() -> Restarts:
 
 
 def fixed_delay(attempts: int = 3, delay: str = "10 seconds") -> Restarts:
-    """So many times, each after the same wait."""
+    """Restarts up to `attempts` times, each after the same delay."""
     return FixedDelay(counted("attempts", attempts), milliseconds(delay))
 
 
@@ -81,7 +81,7 @@ def exponential_delay(
 
 
 def failure_rate(most: int = 3, within: str = "5 minutes", delay: str = "10 seconds") -> Restarts:
-    """As long as there are no more than so many failures within a time."""
+    """Restarts as long as there are at most `most` failures within a time."""
     return FailureRate(counted("most", most), milliseconds(within), milliseconds(delay))
 
 

@@ -17,7 +17,7 @@ from millstream.plan.times import time_hint
 
 @dataclass(frozen=True)
 class Regular:
-    """Windows of one size, a new one every so often. `every` below `size`: they overlap; above: there are gaps.
+    """Windows of one size, a new one at every `every`. `every` below `size`: they overlap; above: there are gaps.
 
     `offset`: by how much they begin later than those that begin at 1970-01-01, in UTC.
     """
@@ -73,7 +73,7 @@ def session(gap: str) -> Window:
 
 
 def sliding(size: str) -> Window:
-    """What came in the last so-and-so long: results change when a row comes in and when one leaves.
+    """What came in the last `size`: results change when a row comes in and when one leaves.
     `sliding("5 minutes")`."""
     return Sliding(positive("size", size))
 

@@ -73,7 +73,7 @@ class JobPlan:
 
     @property
     def timed(self) -> bool:
-        """Whether event time passes in the job: then every stage is told of it."""
+        """Whether event time passes in the job: then every stage receives it."""
         return any(source.holds_time for source in self.sources)
 
     @property

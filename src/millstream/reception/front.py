@@ -35,7 +35,7 @@ LOG = logging.getLogger("millstream")
 Given = TypeVar("Given")
 
 AT_ONCE = 2000
-"""So many messages are synced together, at most."""
+"""At most this many messages are synced together."""
 WAIT = 0.1
 """Seconds to wait for a message before looking around."""
 REST = 0.5

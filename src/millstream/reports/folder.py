@@ -1,4 +1,4 @@
-"""The folder of one run: who has it, how it goes, what it is told, and how it ended.
+"""The folder of one run: who has it, how it goes, its orders, and how it ended.
 
 driver ── claim, status, epochs, samples, exit ──▶ folder ◀── order ── manager
 """

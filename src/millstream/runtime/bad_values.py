@@ -49,7 +49,7 @@ OTHER = "leave such rows out before: where(…)"
 
 
 def bad_value(text: str, roots: tuple[Node, ...]) -> MillstreamError | None:
-    """The error for users, if that is what Spark's text tells of. It comes again whenever the row does."""
+    """The error for users, if Spark's text reports a bad value. It comes again whenever the row does."""
     said = SAID.search(text)
     if said is None:
         return None

@@ -15,7 +15,7 @@ EVERY = 1.0
 SELDOM = 5.0
 """And where each is a request to a server."""
 PATIENCE = 60.0
-"""For so many seconds a run is waited for that has been asked to stop."""
+"""Seconds to wait for a run to stop after it was asked to."""
 MAX_CHAIN = 100
 
 

@@ -284,8 +284,8 @@ class Run:
         return late(self._plan, self.metrics())
 
     def poll(self, seconds: float) -> bool:
-        """Waits for the end, up to so many seconds; whether it came. A failure after which the job is not started again
-        is raised."""
+        """Waits up to `seconds` for the run to end; whether it has ended. Raises a failure after which the job is not
+        restarted."""
         if self._life.over:
             return True
         for observer in self._observers:
@@ -367,7 +367,7 @@ class Run:
         return self._stuck[1] <= self._setting.checkpoints.tolerate
 
     def _explained(self, error: Exception, query: queries.Query | None) -> MillstreamError:
-        """In real time a task that fails takes others along, and Spark may tell of one of those: then each is asked."""
+        """In real time a failed task takes others along, and Spark may report one of those: then each is asked."""
         found = explained(self.job, error, self._plan)
         if query is None or found.code != UNKNOWN:
             return found
@@ -421,7 +421,7 @@ class Run:
         return take(self._spark, self._setting.checkpoint, path, outputs_of(self._plan))
 
     def rescale(self, parallelism: int) -> Rescaled:
-        """Divides its state into so many parts: stops, saves, restores into a new checkpoint, and goes on from it."""
+        """Divides its state into `parallelism` parts: stops, saves, restores into a new checkpoint, and goes on."""
         if self._spark is None or self._query is None:
             raise MillstreamError("MS-RUN-015", f'job "{self.job}" does not run: it is {self.state.value}.')
         refuse_parallelism(parallelism)

@@ -1,4 +1,4 @@
-"""Whether rows of a run flow one by one, as in real time, and what Python code is told of it."""
+"""Whether rows of a run flow one by one, as in real time, and how Python code learns of it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Spark, log4j and the JVM itself all write to the JVM's stderr. A user's terminal is for the user, so for
 sessions that Millstream makes, stderr is a file: `$MILLSTREAM_LOG`, or a temporary one that is deleted at the
-end if nobody was told of it. With `MILLSTREAM_VERBOSE=1` it is the terminal after all.
+end if no error refers to it. With `MILLSTREAM_VERBOSE=1` it is the terminal after all.
 """
 
 from __future__ import annotations

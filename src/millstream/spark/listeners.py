@@ -35,5 +35,5 @@ def listen_for_sources(
 
 
 def finish(listener: Any, query: StreamingQuery) -> None:
-    """Tells of the last epoch, whose progress may not have been heard of yet."""
+    """Reports the last epoch, whose progress may not have arrived yet."""
     listener.finish(query._jsq.lastProgress())

@@ -44,7 +44,7 @@ class Memory:
         self._given.put(self._test, script)
 
     def until(self, step: int) -> None:
-        """Lets a run come so far."""
+        """Lets a run come to this step."""
         self._given.until(self._test, step)
 
     def take(self, place: str) -> str:

@@ -1,4 +1,4 @@
-"""What the tasks of a query said when they failed. Spark tells of one, and that may be one that another took along."""
+"""What the tasks of a query said when they failed. Spark reports one of them, and another may have caused it."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class CheckpointFolder:
         return f"{self.commits}/{epoch}"
 
     def state(self, stage: int, stages: int) -> str:
-        """What Spark keeps for a stage, of so many: it counts them from the sinks."""
+        """What Spark keeps for a stage. Spark numbers the stages from the sinks."""
         return f"{self.spark}/state/{stages - 1 - stage}"
 
     def source(self, place: int) -> str:

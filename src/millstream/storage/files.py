@@ -28,7 +28,7 @@ class Opened(Protocol):
     """A file that is read at any place."""
 
     def read(self, at: int, most: int) -> bytes:
-        """Up to so many bytes; fewer only at the file's end."""
+        """Up to `most` bytes; fewer only at the file's end."""
 
     def size(self) -> int:
         """As far as it is written now."""

@@ -48,11 +48,11 @@ JUDGE = {
 Limits = Mapping[str, int | None]
 """By topic, how many rows an epoch may take."""
 FRAMES = 24
-"""So many results of sinks are asked of Spark at once."""
+"""How many sink results Spark computes at once."""
 EPOCH = "500 ms"
 """In real time. A case has little input: longer epochs would only be waited for."""
 PORTIONS = 3
-"""In so many the input of each run comes in real time."""
+"""How many portions the input of each run has in real time."""
 OPTIMISED = -1
 """Stands for an epoch: the last one, by the optimised plan."""
 
@@ -88,7 +88,7 @@ Build = Callable[[Topics], Job]
 class Case:
     """A job, and the changes of each of its sources.
 
-    `epochs`: in about so many the input is cut, at random. `runs`: the job is stopped and started again from its
+    `epochs`: about how many the input is cut into, at random. `runs`: the job is stopped and started again from its
     checkpoint, with a part of the input each time. `first`: topics that are read to their end, in a run of their own,
     before the others have anything: for jobs whose results depend on what was known when. `killed`: a job with a time
     is killed right after the commit of the last epoch that had rows, and started again.
@@ -139,7 +139,7 @@ class Trial:
         return job
 
     def feed(self, portions: int = 1) -> Iterator[dict[str, int | None]]:
-        """Appends a part of the input for each run, in so many portions, and says how many rows an epoch may take."""
+        """Appends a part of the input for each run, in portions, and says how many rows an epoch may take."""
         cuts = {topic: self.cut(topic, len(changes)) for topic, changes in self.case.inputs.items()}
         for run, portion in product(range(self.runs), range(portions)):
             limits: dict[str, int | None] = {}
@@ -161,7 +161,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Report:
-    """What was compared: so many epochs, and so many records of each sink."""
+    """What was compared: how many epochs, and how many records of each sink."""
 
     epochs: int
     records: dict[str, int]
@@ -244,7 +244,7 @@ def check_closing(
     killed: bool = False,
 ) -> Report:
     """Runs a trial whose last rows move time beyond everything, a part of the input after the other, and compares
-    once. `late`: so many rows may be late for a step. `killed`: after every part but the first, when its last rows are
+    once. `late`: how many rows may be late for a step. `killed`: after every part but the first, when its last rows are
     committed, and started again."""
     found: Counter[str] = Counter()
     for number, limits in enumerate(fed):

@@ -76,7 +76,7 @@ class Result(Mapping[str, Output]):
 
 
 def read(sink: Sink, kept: str, epochs: int, steps: int) -> Output:
-    """What the kernel kept, by epoch of the test: each is so many of Spark's."""
+    """What the kernel kept, by epoch of the test, each of which is `steps` epochs of Spark."""
     found: dict[str, list[list[str | None]]] = json.loads(kept)
     output, table = Output(), Held(sink)
     for epoch in range(epochs):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 LATER = 0.2
-"""So often a job is killed not at a place but on its way to the next one."""
+"""How often a job is killed not at a place but on its way to the next one."""
 LONGEST_MS = 30
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from millstream.runtime.run import Run
 
 BEFORE = 1
-"""So many portions are worked off before it is moved."""
+"""How many portions are processed before it is moved."""
 RESTORED, SAVEPOINT = "restored", "savepoint"
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 PORTIONS = 3
 LOOK = 0.05
-"""So many seconds pass between two looks at what is committed."""
+"""Seconds between two looks at what is committed."""
 SETTLING = 2
-"""So many epochs after the last row the watermark has passed it everywhere: it moves between epochs."""
+"""Epochs after the last row until the watermark has passed it everywhere: it moves between epochs."""
 
 
 class Growing:
@@ -78,7 +78,7 @@ class Portions:
         return all(covers(read, topic.ends) for topic, read in zip(self._topics, last, strict=True))
 
     def give(self, portions: int) -> None:
-        """So many portions of every topic."""
+        """Gives this many portions of every topic."""
         while self._give(portions):
             pass
 

@@ -30,7 +30,7 @@ def test_nothing_is_lost_and_nothing_is_there_twice(tmp_path: Path) -> None:
 '''
 MOMENTS = ("before", "during", "between", "after")
 SHOWN = 3
-"""So many failures are told in full."""
+"""How many failures are shown in full."""
 
 
 @dataclass

@@ -34,11 +34,11 @@ from millstream.verify.sandbox import CHECKPOINT, INPUT, OUTPUT
 from millstream.verify.visits import Listener, Watch
 
 EPOCHS = 6
-"""About so many the input is cut into."""
+"""About how many epochs the input is cut into."""
 ROUND = 16
-"""So many images are taken of one run."""
+"""How many images are taken of one run."""
 TWICE = 0.3
-"""So often a run that goes on is killed again."""
+"""How often a run that continues is killed again."""
 
 Outputs = dict[str, Held]
 
@@ -262,7 +262,7 @@ class Trial:
         return self._outcome(chain, self._run(Watch()))
 
     def _leaves(self, fault: Fault) -> bool:
-        """Goes on to a fault, and leaves its folder as it was there; whether it came so far."""
+        """Runs to a fault, and leaves its folder as it was there; whether it got there."""
         images: dict[Fault, Path] = {}
         self._run(self._imaging([fault], images))
         if fault in images:

@@ -1,4 +1,4 @@
-"""The places that a job's process meets, told to the one who watches it, over a socket.
+"""Reports the places that a job's process meets to the process that watches it, over a socket.
 
 job's JVM, Python ──"sink.write 3 matches"──▶ Listener ──▶ Watch: go on, take an image, or kill
                   ◀──────── go on ──────────

@@ -18,7 +18,7 @@ from millstream.connectors.delta.types import Types, fits, row_types
 from millstream.plan.connectors import Carried, RowShape
 
 AT_ONCE = 10_000
-"""So many rows are read at a time."""
+"""Rows that are read at a time."""
 GONE = "__millstream_gone"
 """Of a row that is merged: whether it is to be deleted."""
 

@@ -73,7 +73,7 @@ def row_types(types: str, path: str) -> Types:
 
 
 def nullable(type_: Any) -> Any:
-    """A type in which everything may be missing: what Spark can tell of today's job is no promise of the table's.
+    """A type in which everything may be missing: what Spark can tell about today's job is no promise for the table.
 
     Notes that Spark or others made beside a field are left out.
     """

@@ -1,4 +1,4 @@
-"""What can go wrong with Kafka, as people are told of it."""
+"""What can go wrong with Kafka, as users see it."""
 
 from __future__ import annotations
 

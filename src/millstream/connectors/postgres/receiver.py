@@ -28,9 +28,9 @@ from millstream.journal.topics import create, describe, drop, exists
 EVERY = 0.1
 """Seconds between two looks for changes."""
 CHECKED_EVERY = 10
-"""So many looks lie between two at the publication and the slot."""
+"""The publication and the slot are checked once in this many looks."""
 SLACK = 1 << 20
-"""So many bytes of log that hold nothing of the table may be left with the slot."""
+"""Bytes of log without changes of the table that the slot may keep."""
 PLACE = "lsn"
 
 

@@ -17,7 +17,7 @@ ALL = "publish = 'insert, update, delete, truncate', publish_via_partition_root 
 UNCONNECTED = ("08", "57")
 """Postgres' classes of errors of a connection that is gone."""
 AT_ONCE = 50_000
-"""About so many changes are asked for at a time; a transaction is never cut."""
+"""Asks for about this many changes at a time; a transaction is never cut."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from millstream.connectors.rabbitmq.errors import closed, refused, said, unconfi
 from millstream.connectors.rabbitmq.library import pika
 
 WINDOW = 2000
-"""So many messages may wait for their confirms."""
+"""How many messages may wait for their confirms."""
 PATIENCE = 120
 """Seconds after which confirms will not come any more."""
 

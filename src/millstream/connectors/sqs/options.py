@@ -44,8 +44,8 @@ def source(
 
     `account`: `sqs.account(region="eu-west-1")`; otherwise Amazon's usual places. `visibility`: for how long a message
     that was delivered is hidden from others. `record`: columns from the message itself: key, headers, message_id,
-    timestamp, redelivered, group, sequence_number, receive_count. `receivers`: so many receive in parallel. `remember`:
-    how many ids are kept, to recognise a message that is delivered again.
+    timestamp, redelivered, group, sequence_number, receive_count. `receivers`: how many receive in parallel.
+    `remember`: how many ids are kept, to recognise a message that is delivered again.
     """
     hidden = milliseconds(visibility) // 1000
     if not 10 <= hidden <= 43_200:

@@ -22,7 +22,7 @@ from millstream.spark.lower.told import CountedJoinTold, JoinTold, LifetimeTold
 from millstream.spark.lower.types import common_type, floating, holds_map, spread, types_of
 
 BUCKETS = 64
-"""Rows with a NULL key are spread by their hash over so many groups."""
+"""Rows with a NULL key are spread by their hash over this many groups."""
 BATCH = {"full": "full_outer", "semi": "left_semi", "anti": "left_anti"}
 
 

@@ -15,7 +15,7 @@ from millstream.spark.lower.told import PassTold
 from millstream.spark.lower.types import spread, types_of
 
 BUCKETS = 64
-"""Rows are spread by their hash over so many groups per task set."""
+"""Rows are spread by their hash over this many groups."""
 
 
 def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:

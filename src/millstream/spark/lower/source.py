@@ -57,7 +57,7 @@ def marked(source: Source, rows: DataFrame, marks: DataFrame) -> DataFrame:
 
 
 def clock(source: Source, place: int, rows: DataFrame, spark: SparkSession) -> dict[str, object]:
-    """What the clock is told of a source with a time."""
+    """What the clock needs to know about a source with a time."""
     rest = {} if source.idle_after_ms is None else {"idle_after_ms": source.idle_after_ms}
     watermark = jvm.named("millstream.time.Clock").watermark(rows._jdf)
     return {"name": source.name, "place": place, "watermark": watermark, "lateness_ms": source.lateness_ms, **rest}

@@ -51,7 +51,7 @@ class AccumulatorTold:
 
 @dataclass(frozen=True)
 class GroupEnds:
-    """When groups end: so long after the time in one of the key's columns."""
+    """When groups end: `after_ms` after the time in one of the key's columns."""
 
     key: int
     after_ms: int
@@ -73,7 +73,7 @@ class AggregateTold(Told):
 
 @dataclass(frozen=True)
 class SessionsTold(Told):
-    """`time`: the payload's field with a row's time. Sessions end so long after their gap."""
+    """`time`: the payload's field with a row's time. Sessions end `after_ms` after their gap."""
 
     kind: ClassVar[str] = "sessions"
     accumulators: tuple[AccumulatorTold, ...]

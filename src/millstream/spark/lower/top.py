@@ -36,7 +36,7 @@ def unpack(node: Top, rows: Frames, struct: str) -> Unpacked:
 
 
 def count(node: Top) -> int:
-    """How many rows are wanted, as a number that the kernel can double: no group has so many."""
+    """How many rows are wanted, limited to a number that the kernel can double: no group has that many."""
     return min(node.count, 2**61)
 
 

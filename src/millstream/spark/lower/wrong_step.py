@@ -18,7 +18,7 @@ from millstream.spark.lower.batch import Batch
 
 @contextmanager
 def naming_steps(plan: JobPlan, spark: SparkSession) -> Iterator[None]:
-    """What Spark refuses in here is told of the step that it stands in."""
+    """Errors that Spark raises in here name the step that they are in."""
     try:
         yield
     except AnalysisException as error:

@@ -37,7 +37,7 @@ MOST = 16
 
 
 class Line:
-    """Messages: a length and so many bytes."""
+    """Messages: a length, then that many bytes."""
 
     def __init__(self) -> None:
         self.infile: IO[bytes]

@@ -28,7 +28,7 @@ from millstream.storage import CheckpointFolder, for_hadoop
 from millstream.storage.names import file_name
 
 RANGES = 4
-"""Into so many files a list is divided, by the hash of its key."""
+"""A list is divided into this many files, by the hash of its key."""
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ class StreamConnection:
             self._send(PUBLISH, b"".join(parts))
 
     def confirm(self, most: int) -> None:
-        """Waits until no more than so many messages are unconfirmed."""
+        """Waits until at most `most` messages are unconfirmed."""
         with explained():
             while len(self._unconfirmed) > most:
                 self._next()
