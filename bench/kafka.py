@@ -71,7 +71,7 @@ class Bench:
         return name
 
     def fresh(self) -> tuple[str, str]:
-        """A checkpoint and a topic that nobody has used."""
+        """A new checkpoint and topic."""
         number = next(self._runs)
         return str(self.folder / f"checkpoint{number}"), self.topic(f"out{number}")
 

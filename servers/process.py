@@ -74,7 +74,7 @@ def in_own_folder(name: str, start: Callable[[Path], S]) -> Iterator[S]:
 def serve_until_stopped(running: AbstractContextManager[T], address: Callable[[T], str]) -> None:
     """Starts servers, prints how they are reached, and stops them at Ctrl-C or `kill`."""
     signals = {signal.SIGINT, signal.SIGTERM}
-    # Blocked, so that they wait for `sigwait` and end nobody before the servers are stopped.
+    # Blocked, so that they wait for `sigwait` and end no process before the servers are stopped.
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     with running as started:
         print(address(started), flush=True)

@@ -1,7 +1,7 @@
 """A way to a server that can be cut: connections break off, and new ones are refused until it is mended.
 
-It can also swallow what is sent: nobody is told that a connection is gone, as when a firewall has forgotten it. And it
-can end for the server as if the client's process had been killed.
+It can also swallow what is sent: neither side learns that a connection is gone, as when a firewall has forgotten it.
+And it can end for the server as if the client's process had been killed.
 """
 
 from __future__ import annotations

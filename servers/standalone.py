@@ -23,7 +23,7 @@ DAEMON = {
     "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.worker.timeout=5",
 }
 OTHERS = ("MILLSTREAM_", "PYSPARK_", "PYTHONPATH", "SPARK_")
-"""Of whoever starts the cluster: its machines know nothing of it."""
+"""Variables of the process that starts the cluster, which its machines do not get."""
 
 
 def spark(folder: Path, known: Mapping[str, str], main: str, *arguments: str) -> Server:

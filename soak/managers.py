@@ -20,7 +20,7 @@ from servers.proxy import Proxy
 from servers.zookeeper_ensemble import Ensemble
 
 PATIENCE = 60.0
-"""Seconds after which nobody leads any more: a failure, not a measure of speed."""
+"""Seconds to wait for a leader: running out is a failure, not a measure of speed."""
 START = """
 import sys
 from pathlib import Path

@@ -35,12 +35,12 @@ class Case:
         return range(max(0, records // 2 - LAG)) if self.matches else range(records)
 
     def record(self, number: int, due: int) -> str:
-        """The even ones like somebody, the odd ones answer; `due` is when it is to be sent."""
+        """The even ones are likes, the odd ones answers; `due` is when the record is to be sent."""
         id_, liker, liked = number, "a", "b"
         if self.matches:
             id_ = number // 2
             if number % 2:
-                # Who answers before anybody liked them has nobody to answer.
+                # An answer before there was a like answers nothing.
                 id_, liker, liked = id_ - LAG, "b", "a"
         return f'{{"id":{id_},"liker":"{liker}{id_}","liked":"{liked}{id_}","sent":{due}}}'
 

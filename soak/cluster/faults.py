@@ -66,7 +66,7 @@ def wake(pid: int) -> None:
 
 
 def network_cut(world: World) -> None:
-    """Nobody reaches one of the executors; it reaches the driver and the storages."""
+    """One of the executors cannot be reached; it reaches the driver and the storage."""
     with cut_off(world.worker().host):
         world.a_while()
 
@@ -122,7 +122,7 @@ def s3_slow(world: World) -> None:
 
 
 def s3_silent(world: World) -> None:
-    """Longer than a request is waited for."""
+    """Longer than the timeout of a request."""
     world.to_s3.hold("")
     time.sleep(6)
     world.to_s3.clear()

@@ -73,7 +73,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
    * @param everyMillis from one to the next
    * @param pauseMillis at least, from the end of one to the next
    * @param patienceMillis within which all tasks must have reported
-   * @param tolerate how often in a row it is waited that long once more
+   * @param tolerate how many more times in a row it waits that long
    */
   public record Pace(long everyMillis, long pauseMillis, long patienceMillis, int tolerate) {}
 

@@ -8,7 +8,7 @@ public interface SealsEpochs {
   /** What is left to do to make the rows up to the barrier durable: it is done beside the task. */
   Sealed seal(Barrier barrier);
 
-  /** An epoch's rows of one task, which nobody adds to any more. */
+  /** An epoch's rows of one task, to which nothing is added any more. */
   interface Sealed {
     /** How many there are. */
     long rows();

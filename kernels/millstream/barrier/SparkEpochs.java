@@ -143,7 +143,8 @@ final class SparkEpochs {
 
   /**
    * How far event time has come, including what tasks have reported since the last barrier. What is logged when an
-   * epoch is committed goes by their acks alone: a report may come from rows behind the barrier, which will be read again.
+   * epoch is committed goes by their acks alone: a report may come from rows behind the barrier, which will be read
+   * again.
    */
   long watermark(Endpoint told, IdleSources idle) {
     WatermarkTracker tracker = query.watermarkTracker();

@@ -57,7 +57,7 @@ final class Triggers {
     });
   }
 
-  /** A task ends; with the last one nobody listens any more. */
+  /** A task ends; after the last one there are no listeners. */
   void leave() {
     RUNNING.computeIfPresent(run, (name, there) -> {
       if (--tasks > 0) {
@@ -69,7 +69,7 @@ final class Triggers {
     });
   }
 
-  /** Which step holds a barrier up, nobody else can say: it does not come back. */
+  /** Reports which step holds a barrier up; nothing else can tell, because the step does not return. */
   private void watch() {
     long now = System.nanoTime();
     for (TaskBarriers.Busy work : TaskBarriers.busyIn(this)) {

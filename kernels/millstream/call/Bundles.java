@@ -197,7 +197,7 @@ final class Bundles implements Iterator<InternalRow>, Drains {
     pending = (int) rows;
   }
 
-  /** Nobody reads any more. */
+  /** The reader is gone. */
   private void close() {
     if (feeder.stop()) {
       filling.close();

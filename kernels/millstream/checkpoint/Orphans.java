@@ -7,7 +7,7 @@ import millstream.journal.Disk;
 
 /**
  * What runs that were killed left in a checkpoint: files that are half written, and the state of epochs that never
- * counted. To be deleted by whoever has taken over, before it writes.
+ * counted. To be deleted by the run that has taken over, before it writes.
  */
 public final class Orphans {
   private static final Pattern STATE = Pattern.compile("(\\d+)_.*\\.(?:changelog|zip)(?:\\.crc)?");

@@ -32,7 +32,7 @@ public final class Merging {
 
   /** Refuses if another run has taken over, and tells whether the run is about to end. */
   public interface Leave {
-    /** Where nobody can take over. */
+    /** Where no other run can take over. */
     Leave ALWAYS = () -> true;
 
     boolean given() throws IOException;
@@ -165,7 +165,7 @@ public final class Merging {
     }
   }
 
-  /** False: somebody else was there first, or something is not as it should be, which its readers will be told. */
+  /** False: another process was first, or something is not as it should be, which its readers will report. */
   private boolean merge(List<SegmentName> parts, List<SegmentName> log) throws IOException {
     SegmentName last = parts.get(parts.size() - 1);
     long base = parts.get(0).base();

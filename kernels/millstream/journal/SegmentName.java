@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  * @param token null: a producer wrote it
  * @param path of its records, below the partition's folder
  * @param records how many it has; -1: they must be counted
- * @param size in bytes; -1: it may grow, or nobody has asked yet
+ * @param size in bytes; -1: it may grow, or is not known yet
  */
 public record SegmentName(String file, long base, String token, String path, long records, long size)
     implements Comparable<SegmentName>, Serializable {

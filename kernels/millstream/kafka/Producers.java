@@ -32,7 +32,7 @@ final class Producers {
 
   private Producers() {}
 
-  /** A producer that has no transaction open. A new one fences whoever had the id before. */
+  /** A producer that has no transaction open. A new one fences the earlier holder of the id. */
   static TransactionalProducer take(SinkSpec spec, SinkKind.TaskId task) {
     closeForgotten();
     String id = KafkaSink.transactionalId(spec, task);
@@ -112,7 +112,7 @@ final class Producers {
     }
   }
 
-  /** Not to be used again: when an epoch fails, whoever holds an id of the sink is fenced. */
+  /** Not to be used again: when an epoch fails, every holder of an id of the sink is fenced. */
   static void abort(TransactionalProducer producer) {
     try {
       producer.aborted();

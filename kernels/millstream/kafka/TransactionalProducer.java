@@ -88,7 +88,7 @@ final class TransactionalProducer {
     client.close(Duration.ZERO);
   }
 
-  /** When all is at the brokers. Kafka's client keeps id and epoch to itself; without them nobody else could end it. */
+  /** When all is at the brokers. Kafka's client hides id and epoch; without them no other process could end it. */
   PreparedTransaction prepared() {
     usedAt = System.nanoTime();
     client.flush();

@@ -97,7 +97,7 @@ final class Transactions implements AutoCloseable {
     }
   }
 
-  /** Aborts what is open under this sink's ids, and fences whoever holds one: he may be about to open another. */
+  /** Aborts what is open under this sink's ids, and fences every holder of one, which may be about to open another. */
   void abortOpen() throws IOException {
     try {
       List<String> ids = new ArrayList<>();

@@ -59,7 +59,7 @@ public final class Meters implements AutoCloseable {
     }
   }
 
-  /** Those of the run that the session belongs to; others that nobody asks, if it belongs to none. */
+  /** Those of the run that the session belongs to; if it belongs to none, some that are never read. */
   public static Meters of(SparkSession session) {
     return named(session.conf().get(NAME, ""), session.sparkContext());
   }

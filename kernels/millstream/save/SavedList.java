@@ -161,7 +161,7 @@ final class SavedList {
     return String.format("%s/%03d.parquet", spec.folder(), range);
   }
 
-  /** A state variable of no rows has a file, too: whoever reads it finds its columns. */
+  /** A state variable without rows has a file, too, so that readers find its columns. */
   List<Part> close() throws IOException {
     if (count() == 0 && !spec.kind().equals("timers")) {
       file(0);
@@ -186,7 +186,7 @@ final class SavedList {
           file.close();
         }
       } catch (IOException | RuntimeException error) {
-        // Its end cannot be written either; whoever wrote it knows already.
+        // Its end cannot be written either; its writer knows already.
       }
     }
   }

@@ -34,7 +34,7 @@ record CheckpointPaths(String spark, String lock, String decisions, String query
     }
   }
 
-  /** The epoch counts, and whoever decided so may have had no time to tell Spark's log. */
+  /** The epoch counts, but the run that decided so may have had no time to write Spark's log. */
   void record(Decision decision) throws IOException {
     Disk disk = Disk.of(commits);
     String file = commits + "/" + decision.epoch();

@@ -9,7 +9,7 @@ import millstream.journal.Locks;
 public interface Committer extends AutoCloseable {
   /** Refuses what a run does that another one has taken over from. */
   interface Fence {
-    /** Where nobody can take over. */
+    /** Where no other run can take over. */
     Fence NONE = () -> {};
 
     void check() throws IOException;

@@ -37,7 +37,7 @@ final class FileSink implements SinkKind {
   /** The files that a task wrote, each by its path below the task's folder. */
   record Files(String folder, ArrayList<String> files) implements TaskWriter.Prepared {}
 
-  /** The files that a task has uploaded, which nobody sees yet. */
+  /** The files that a task has uploaded, which are not visible yet. */
   record Uploaded(ArrayList<Uploads.Upload> uploads) implements TaskWriter.Prepared {}
 
   private static final class Writer implements TaskWriter {
@@ -150,7 +150,7 @@ final class FileSink implements SinkKind {
       return new Uploaded(made);
     }
 
-    /** Uploads that a task has made, and that nobody lists, are thrown away with the epoch. */
+    /** A task's uploads that no list names are thrown away with the epoch. */
     @Override
     public void abort() throws IOException {
       end();

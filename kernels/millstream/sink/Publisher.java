@@ -21,7 +21,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
 
   /**
-   * By sinks: what went wrong. Nobody sees an error that a listener throws: the run asks, and so does the next epoch.
+   * By sinks: what went wrong. Errors that a listener throws go unseen: the run asks, and so does the next epoch.
    */
   private static final Map<String, Throwable> FAILED = new ConcurrentHashMap<>();
 

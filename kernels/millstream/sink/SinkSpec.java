@@ -84,7 +84,7 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
     return value;
   }
 
-  /** Whether its rows wait for somebody who carries them on. */
+  /** Whether its rows wait for a carrier. */
   boolean isCarried() {
     return settings.containsKey("carried");
   }

@@ -22,7 +22,7 @@ import scala.Tuple2;
  *
  * <p>Spark keeps each a second time, by key, so that the timers of a key can be listed, and looks there before it
  * writes or deletes: six calls of the store for the life of a timer, one of which finds nothing, which is an exception
- * inside RocksDB. Nobody here lists timers, so that two calls do.
+ * inside RocksDB. Timers are never listed here, so two calls are enough.
  */
 public final class Timers extends TimerStateImpl {
   private final StateStore store;
@@ -57,7 +57,7 @@ public final class Timers extends TimerStateImpl {
     return ours;
   }
 
-  /** Who counts the timers that are set from now on; NULL: nobody. */
+  /** What counts the timers that are set from now on; NULL: nothing. */
   public void count(Counts counts) {
     this.counts = counts;
   }

@@ -187,9 +187,8 @@ class Job:
 
         A batch has ended when this returns, and so has the reading of history if `backfill` asks for it. Any other run
         goes on in the background, but a failure is only noticed, and the job started again, in `run.poll()` and
-        `run.wait()`. `progress`: while it is waited for, show on stderr
-        what it does. `metrics_port`: serve its figures to Prometheus on this port of this machine; 0: on any that is
-        free, see `Run.metrics_url`.
+        `run.wait()`. `progress`: show on stderr what it does, while `wait()` runs. `metrics_port`: serve its figures to
+        Prometheus on this port of this machine; 0: on any free port, see `Run.metrics_url`.
         """
         from millstream.runtime.backfill import begin_job
         from millstream.runtime.run import Setting

@@ -276,7 +276,7 @@ class Stream(Relation):
 
         `by`: what the time is, if not the event time. `within`: a stream again; a row is dropped if one that agrees
         with it was let through and is no further away in event time: `dedup("id", within="1 hour")`; or, with
-        `keep="last"`, if one follows it no later than that, which is waited for.
+        `keep="last"`, if one follows it no later than that, for which each row waits.
         """
         if within is None:
             return super().dedup(*keys, keep=keep, by=by)

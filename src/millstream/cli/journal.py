@@ -162,7 +162,7 @@ def read(topic: str, path: str, follow: bool, isolation: Isolation, start: str, 
         try:
             _print_all(reader, follow, limit, show)
         except BrokenPipeError:
-            # Whoever read has enough. Python flushes once more at its end: give it another stdout for that.
+            # The reader has enough. Python flushes once more at its end: give it another stdout for that.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyboardInterrupt:
             pass

@@ -44,7 +44,7 @@ def send(path: str, rate: float) -> None:
 
 
 def ended() -> bool:
-    """Nobody writes to our stdin: when there is something to read, it is its end."""
+    """Nothing is ever written to our stdin: when there is something to read, it is its end."""
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 

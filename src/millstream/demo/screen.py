@@ -23,7 +23,7 @@ class Screen(Protocol):
         """Tells what the user waits for, until told otherwise."""
 
     def say(self, text: str) -> None:
-        """Tells something, and that nothing is waited for."""
+        """Shows a text, and that nothing is being waited for."""
 
     def show(self, now: Snapshot) -> None: ...
 

@@ -54,7 +54,7 @@ class Segment:
     records: int | None = None
     """None: they must be counted."""
     size: int | None = None
-    """In bytes; None: it may grow, or nobody has asked yet."""
+    """In bytes; None: it may grow, or is not known yet."""
 
     @property
     def path(self) -> str:

@@ -70,7 +70,7 @@ class PartitionInfo:
     bytes: int
     segments: int
     writer: bool | None
-    """Whether a producer or a job holds it now. None: nobody knows, for there are no locks."""
+    """Whether a producer or a job holds it now. None: unknown, because there are no locks."""
 
     @property
     def records(self) -> int:
@@ -99,7 +99,7 @@ def create(
     """Creates a topic, and the journal if it is not there yet.
 
     `keep`: for how long records stay, as in `"7 days"`; `keep_bytes`: how much of each partition stays. Whole segments
-    are deleted, the oldest first, by whoever writes; without these, all is kept.
+    are deleted, the oldest first, by the writers; without these, all is kept.
     """
     _check(topic, partitions)
     kept = _keep(topic, keep, keep_bytes)

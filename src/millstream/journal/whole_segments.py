@@ -20,7 +20,7 @@ class WholeSegments:
         self._next = self._begin = end_of(where, chain(where))
         self._buffer = bytearray()
         self._attempt: tuple[bytes, int] | None = None
-        """A segment that was not written yet, or of which nobody knows; and the offset after it."""
+        """A segment that is not written yet, or may or may not be; and the offset after it."""
 
     def append(self, frame: bytes) -> int:
         """Takes a frame into the buffer and says its offset. If this raises, the frame was not taken."""

@@ -182,7 +182,7 @@ class PartitionWriter:
         _write_all(self._fd, data, start)
 
     def _fail(self, error: OSError) -> NoReturn:
-        """The frame that was written in part is cut at once, so that nobody waits for its end."""
+        """Cuts a partly written frame at once, so that no reader waits for its end."""
         try:
             if self._ragged:
                 self._cut()

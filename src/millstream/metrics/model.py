@@ -31,7 +31,7 @@ class SourceMetrics:
     rows: int = 0
     """Records, or rows where the source has no records."""
     bytes: int | None = None
-    """Of the records' values. None: the source gives rows, whose bytes nobody sees."""
+    """Of the records' values. None: the source gives rows, whose size is not known."""
     skipped: int = 0
     """Records that could not be read, where the source skips them."""
     lag: int | None = None

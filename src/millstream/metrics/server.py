@@ -42,7 +42,7 @@ class Server:
         return f"http://{HOST}:{self.port}{PATH}"
 
     def look(self) -> None:
-        """Figures are read when somebody asks."""
+        """Figures are read on request."""
 
     def close(self) -> None:
         if self._thread.ident is not None:

@@ -267,7 +267,7 @@ class Front:
         self._memory.next[partition] = offset + 1
 
     def _with_room(self, act: Callable[[], Given], client: Client, ended: Event) -> Given:
-        """A disk that is full is waited for: what is not acknowledged, the system keeps."""
+        """Waits while a disk is full: the system keeps what is not acknowledged."""
         told = False
         while True:
             try:

@@ -18,7 +18,7 @@ MOST_BYTES = 4_000_000
 
 
 class RunFolder:
-    """Files are replaced or appended to, never changed: whoever reads sees one state or the next."""
+    """Files are replaced or appended to, never changed: a reader sees one state or the next."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

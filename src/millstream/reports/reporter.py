@@ -67,7 +67,7 @@ class Reporter:
         """Called by the run's own thread, which shows that it does not hang. It also gets its orders here."""
         self._looked = time.monotonic()
         if self._folder.ordered() == "stop":
-            # As `docker stop` does: whoever waits for the run stops it.
+            # As `docker stop` does: the thread that waits for the run stops it.
             os.kill(os.getpid(), signal.SIGTERM)
 
     def close(self) -> None:

@@ -143,7 +143,7 @@ class Load:
 
 
 class Carriage:
-    """A thread that carries while a job runs; what goes wrong is kept for whoever looks after the job."""
+    """A thread that carries while a job runs; what goes wrong is kept for the thread that watches the job."""
 
     def __init__(self, loads: list[Load], published: Callable[[], int]) -> None:
         """`published`: the last epoch of which all rows are in the outbox."""

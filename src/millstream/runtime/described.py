@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself, for whoever does not have the job."""
+"""What a checkpoint says about itself, for commands that do not have the job."""
 
 from __future__ import annotations
 

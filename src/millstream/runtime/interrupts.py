@@ -1,4 +1,4 @@
-"""Being told to stop while a job runs: by Ctrl-C, or by whoever ends processes, as `docker stop` and systemd do."""
+"""Requests to stop while a job runs: Ctrl-C, or SIGTERM, which `docker stop` and systemd send."""
 
 from __future__ import annotations
 

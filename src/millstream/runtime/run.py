@@ -75,7 +75,7 @@ class Setting:
 
 
 class Observer(Protocol):
-    """Somebody who shows what a run does."""
+    """Shows what a run does."""
 
     def look(self) -> None: ...
 
@@ -113,7 +113,7 @@ class Run:
         """The last committed epoch when a checkpoint failed, and how often in a row one has since."""
         self._name = secrets.token_hex(8)
         self._started = False
-        """Whether a query was started: from then on nobody else may take over between two starts."""
+        """Whether a query was started: from then on no other process may take over between two starts."""
         self._spark: SparkSession | None = None
         self._need = Need(1)
         self.failures: list[Failure] = []
@@ -262,7 +262,7 @@ class Run:
         return history(CheckpointFolder.at(self._setting.checkpoint))
 
     def watch(self, observer: Observer) -> None:
-        """Lets somebody look whenever the run is polled, until it is over."""
+        """Lets the observer look whenever the run is polled, until it is over."""
         if self.over:
             observer.close()
         else:
@@ -371,7 +371,7 @@ class Run:
         found = explained(self.job, error, self._plan)
         if query is None or found.code != UNKNOWN:
             return found
-        with suppress(Exception):  # Spark may be gone: then there is nobody to ask
+        with suppress(Exception):  # Spark may be gone: then there is nothing to ask
             others = (explained(self.job, RuntimeError(said), self._plan) for said in query.said_by_tasks())
             return next((other for other in others if other.code != UNKNOWN), found)
         return found
@@ -403,12 +403,12 @@ class Run:
 
     def _short_of_slots(self) -> bool:
         """Whether a cluster has yet to replace what it has lost. Looked at between two polls: it may take a while, and
-        somebody may want to stop the run."""
+        the user may want to stop the run."""
         spark = self._setting.spark or session.there()
         return spark is not None and session.alive(spark) and lacking(spark, self._need)
 
     def wait(self) -> None:
-        """Until the input ends, the job fails, or somebody tells it to stop: by Ctrl-C, or as `docker stop` does."""
+        """Waits until the input ends, the job fails, or Ctrl-C or SIGTERM stops it, which `docker stop` sends."""
         with interrupts() as interrupted:
             while not interrupted.is_set() and not self.poll(0.2):
                 pass

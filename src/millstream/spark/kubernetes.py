@@ -49,7 +49,7 @@ def refuse_no_image(settings: Mapping[str, str], driver_too: bool) -> None:
 
 
 def refuse_nobody(master: str, settings: Mapping[str, str]) -> None:
-    """Whoever has nothing to show may make no pods. Without TLS there is a proxy that knows who asks."""
+    """Without credentials no pods can be made. Without TLS there is a proxy that knows who asks."""
     if url(master).scheme == "http" or any(name.startswith(CREDENTIALS) for name in settings):
         return
     files = os.environ.get("KUBECONFIG", str(Path.home() / ".kube" / "config")).split(os.pathsep)

@@ -47,7 +47,7 @@ class Log:
         return file
 
     def keep(self) -> Path | None:
-        """The file, for somebody who will look at it: from now on it stays."""
+        """The file, to be shown to the user: from now on it stays."""
         self._temporary = False
         return self.path
 
@@ -114,7 +114,7 @@ def did_not_start() -> MillstreamError:
 @contextmanager
 def own_interrupts() -> Iterator[None]:
     """Spark's Python side answers Ctrl-C by cancelling all its tasks, which makes a running query fail
-    instead of stop. Whoever handled Ctrl-C before goes on doing so."""
+    instead of stop. The earlier handler of Ctrl-C stays in place."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

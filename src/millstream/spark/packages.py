@@ -38,7 +38,7 @@ def pins(wanted: JarSet) -> tuple[Pin, ...]:
 
 
 def installed(wanted: Jars) -> bool:
-    """Whether somebody has put them, and Millstream's own, among Spark's jars: then there is nothing to bring."""
+    """Whether they, and Millstream's own, are installed among Spark's jars: then there is nothing to send along."""
     folder = sparks_own()
     if folder is None:
         return False

@@ -133,12 +133,12 @@ def start(
     again: bool,
     make_good: Callable[[], str | None] = lambda: None,
 ) -> Query:
-    """`again`: after an earlier start of the same run, and only if nobody else has taken over since.
+    """`again`: after an earlier start of the same run, and only if no other run has taken over since.
 
     `make_good`: looks for damage in the checkpoint before it is gone on from.
 
     Opens one thing after the other. They are closed the other way round: if the next one fails, or by `close`. So
-    publication comes before the locks: nobody else may write in between.
+    publication comes before the locks: no other run may write in between.
     """
     listed = sinks_json(plan.sinks, target, lowered, spark)
     paths = json.dumps(target.folder.for_kernels())
@@ -146,7 +146,7 @@ def start(
     with ExitStack() as opened:
         tenure = jvm.named("millstream.sink.Recovery").run(listed, paths, target.run, again)
         opened.callback(tenure.close)
-        # When nobody else may commit any more, and all that counts is in the logs.
+        # When no other run may commit any more, and all that counts is in the logs.
         damage = make_good()
         history = history_of(mode, target, policy, spark, opened)
         if damage is not None:

@@ -58,7 +58,7 @@ def use(
 ) -> SparkSession:
     """The session to run in: the user's, the one that is there, or a new one. Settings are the run's own.
 
-    `patience`: for how many seconds a cluster's slots are waited for, if not as long as the cluster's own word says.
+    `patience`: how many seconds to wait for a cluster's slots, if not as long as `ms.cluster` says.
     """
     refuse_connect(given)
     spark = found(given, on, need) or made(on, need, parallelism, jars)

@@ -47,7 +47,7 @@ def local(spark: SparkSession) -> bool:
 
 
 def count(spark: SparkSession) -> int:
-    """Those that Spark would fill now. What it calls its default parallelism is another number, if somebody set it; and
+    """Those that Spark would fill now. What it calls its default parallelism is another number, if it was set; and
     on Kubernetes an executor may take fewer tasks than it says."""
     if local(spark):
         return int(spark.sparkContext.defaultParallelism)

@@ -1,6 +1,6 @@
 """Where a session that Millstream makes runs, and with which settings.
 
-Said by the user, by spark-submit or by Spark's own files; this machine only if nobody says anything.
+Said by the user, by spark-submit or by Spark's own files; this machine only if nothing is said.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REQUIRED = {
     # Below inline(…) this rule adds columns to the rows that a kernel then reads by position.
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
 }
-"""What every query of ours runs with, whoever made the session: set on the run's own session."""
+"""Settings of all our queries, even in a session of the user's: set on the run's own session."""
 
 OWN = {
     "spark.ui.enabled": "false",
@@ -57,7 +57,7 @@ OWN = {
 """For sessions that Millstream makes itself, unless the user, spark-submit or Spark's own files say otherwise."""
 
 ALWAYS = {"spark.app.name": "millstream", "spark.ui.showConsoleProgress": "false"}
-"""Spark says something else of these by itself, as if somebody had chosen it."""
+"""Spark sets these by itself, as if they had been chosen."""
 
 ONE_MACHINE = {
     # What goes through a shuffle comes from the same disk, most often from its memory.
@@ -83,7 +83,7 @@ SUPPLEMENTED = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOption
 def at_launch(on: Cluster, jars: tuple[Jars, ...], extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """What the JVM is started with: jars, the size of its memory. The rest is said when the session is made.
 
-    No local master: Spark's own word for it, `local[*]`, shows later that nobody chose one.
+    No local master: Spark's own word for it, `local[*]`, shows later that none was chosen.
     """
     chosen = {**on.settings, **(extra or {})}
     master = on.master or chosen.pop("spark.master", None)

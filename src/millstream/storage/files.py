@@ -60,7 +60,7 @@ class Files(Protocol):
 
     @property
     def list_every(self) -> float:
-        """Seconds to wait before a folder is listed again, for somebody who waits for a new name."""
+        """Seconds to wait before listing a folder again, when waiting for a new name."""
 
     def resolved(self, path: str) -> str:
         """The one full address of a path."""

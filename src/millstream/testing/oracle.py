@@ -50,7 +50,7 @@ Limits = Mapping[str, int | None]
 FRAMES = 24
 """How many sink results Spark computes at once."""
 EPOCH = "500 ms"
-"""In real time. A case has little input: longer epochs would only be waited for."""
+"""In real time. A case has little input: longer epochs would only make it wait."""
 PORTIONS = 3
 """How many portions the input of each run has in real time."""
 OPTIMISED = -1

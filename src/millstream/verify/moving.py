@@ -4,7 +4,7 @@
 <run>/savepoint    which is saved then
 <run>/restored     where it works off the rest; a rescale chooses a place of its own
 
-Whoever takes up what a killed run has left does what its user would do: looks how far it has come, and goes on.
+The run after a killed one does what its user would do: it looks how far the killed one came, and continues.
 """
 
 from __future__ import annotations

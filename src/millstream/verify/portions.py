@@ -46,7 +46,7 @@ class Growing:
         return any(self.ends[number] < end for number, end in self._until(portion).items())
 
     def give(self, portion: int) -> None:
-        """What is missing of it: whoever gave a part of it may have been killed."""
+        """Gives what is missing of a portion: the process that gave a part of it may have been killed."""
         ends = self.ends
         with producer(self._journal, self._topic, durable=False) as out:
             for number, end in self._until(portion).items():

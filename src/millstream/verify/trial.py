@@ -174,7 +174,7 @@ class Trial:
         return self._outputs()
 
     def _behind_the_last_rows(self) -> Visit | None:
-        """Whoever goes on from there finds nothing to read, and yet something may be due: time has moved on."""
+        """A run from there finds nothing to read, and yet something may be due: time has moved on."""
         root = str(self._elsewhere or self._place)
         epoch = last_read(gone_on(root, self.moved) if self.moved else f"{root}/{CHECKPOINT}")
         return None if epoch is None else Visit("commits.after", epoch)

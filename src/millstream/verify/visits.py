@@ -57,7 +57,7 @@ class Watch:
         with self._lock:
             try:
                 self._act(fault)
-            except Exception as error:  # the run goes on; whoever waits for its end is told
+            except Exception as error:  # the run goes on; the error is raised where its end is awaited
                 self._failures.append(error)
 
     def end(self) -> None:

@@ -66,7 +66,7 @@ class QueueClient:
         self._connection = connect(queue.server, queue.target.name, queue.target.subscription)
 
     def _subscribe(self) -> None:
-        """When messages are wanted: whoever only looks makes none of them redelivered."""
+        """Only when messages are wanted: a mere look must not mark any as redelivered."""
         artemis, target = self._connection.artemis, self._queue.target
         self._connection.confirmed(
             "subscribe",

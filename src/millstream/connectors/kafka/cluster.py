@@ -16,7 +16,7 @@ LOGINS = {
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
 SECRETS = ("password", "jaas", "secret", "keystore.key")
-"""What settings are called whose values nobody is to see."""
+"""Names of settings whose values are never shown."""
 
 
 @dataclass(frozen=True)

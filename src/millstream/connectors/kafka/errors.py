@@ -33,7 +33,7 @@ ERRORS = Errors(
             re.compile(r"(?:Some data may have been lost.*?Reason:|OffsetOutOfRangeException:)\s*([^\n]+)", re.DOTALL),
             lost,
         ),
-        # To whoever reads.
+        # When reading.
         ErrorPattern(re.compile(r"\w*(?:Authentication|Authorization)Exception: ([^\n]+)"), refused),
     ),
     hints=(

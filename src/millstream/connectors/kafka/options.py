@@ -145,8 +145,9 @@ def sink(
 
     `transaction_timeout`: how long an epoch may take, and how long the job may be away after a crash, before Kafka
     throws away what was not yet committed there; the brokers allow no more than their `transaction.max.timeout.ms`.
-    With `format="avro"` values have the schema of the columns, or `avro_schema`; with a `registry` it is registered as the
-    topic's, and each value names it. With `format="protobuf"` values are messages of the type that `protobuf` names.
+    With `format="avro"` values have the schema of the columns, or `avro_schema`; with a `registry` it is registered as
+    the topic's, and each value names it. With `format="protobuf"` values are messages of the type that `protobuf`
+    names.
     `nulls=False`: columns that are NULL are left out of the JSON.
     """
     CHECKS.one_of("format", format, ("json", "avro", "protobuf", "raw"))

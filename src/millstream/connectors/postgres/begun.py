@@ -79,5 +79,5 @@ class Notes:
         return int(self._files.read(self._place) or 0)
 
     def acknowledge(self, place: int) -> None:
-        """Before the slot is told: what it was told and is not said here, somebody else has told it."""
+        """Called before the slot advances: if the slot is further than this, another client has advanced it."""
         self._files.replace(self._place, str(place))

@@ -111,7 +111,7 @@ class PostgresReceiver:
     # --- the snapshot
 
     def _begin(self, connection: Any, before: Begun | None) -> None:
-        """From the start, also after a crash within a snapshot: nobody has read what it left."""
+        """From the start, also after a crash within a snapshot: what it left has not been read."""
         if before is not None:
             replace(self._slot, name=before.slot).drop(connection)
         self._slot.require_free(connection)
@@ -169,7 +169,7 @@ class PostgresReceiver:
         return count, end
 
     def _acknowledge(self, connection: Any, out: Producer, end: int) -> None:
-        """When the journal has all changes up to there for good, and nobody else has taken some of them."""
+        """When the journal has all changes up to there durably, and no other client has taken some of them."""
         out.flush()
         self._slot.check(connection, self._notes.acknowledged)
         self._notes.acknowledge(end)

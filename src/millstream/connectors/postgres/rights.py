@@ -1,4 +1,4 @@
-"""What a role must be allowed to write to a table: taken as it is, or the SQL for whoever may give it."""
+"""What a role must be allowed to do to write to a table: checked, or the SQL for an administrator to run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = "(sink TEXT PRIMARY KEY, epoch BIGINT NOT NULL)"
 
 
 def obtain(connection: Any, table: str, wanted: tuple[str, ...]) -> None:
-    """Makes the table of epochs, if it is not there; an error if somebody else must make it, or allow something."""
+    """Creates the table of epochs, if it is not there; an error if the role may not, or lacks other rights."""
     role = quoted(connection.execute("SELECT current_user").fetchone()[0])
     epochs, lacking = made(connection)
     for name, rights in ((table, wanted), (epochs, ("SELECT", "INSERT", "UPDATE"))):

@@ -1,4 +1,4 @@
-"""Publication and replication slot: made if that is allowed; otherwise the SQL for whoever may."""
+"""Publication and replication slot: created if that is allowed; otherwise the SQL for an administrator to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps out of state and shuffle every field that nobody reads further on."""
+"""Keeps every field that no later step reads out of state and shuffle."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The checkpoint that a savepoint was taken from: nobody may go on there when another one goes on in its place.
+"""Fences the checkpoint that a savepoint was taken from: no run may continue there once another takes its place.
 
-What it has committed is published, what it has prepared is thrown away, and whoever runs there cannot commit any more.
+What it has committed is published, what it has prepared is thrown away, and a run there can no longer commit.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def restore(
     check: Callable[[], None] = lambda: None,
 ) -> Restored:
     """`spark`: a session with the settings of a run, and as many shuffle partitions as the job's parallelism. `follow`:
-    whoever comes to the old checkpoint goes on in the new one. `check`: called when the new one is whole, and nothing
+    runs that open the old checkpoint continue in the new one. `check`: called when the new one is whole, and nothing
     has been done to the old one."""
     saved = read_savepoint(savepoint)
     refuse_other_job(saved, wanted, choices)

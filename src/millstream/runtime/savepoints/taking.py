@@ -36,7 +36,7 @@ ATTEMPTS = 5
 Outputs = dict[str, SavedOutput]
 """By sink."""
 Watch = Callable[[OpenedState], Any]
-"""Somebody who shows how far it is; what it gives is closed at the end."""
+"""Shows the progress of a savepoint; what it returns is closed at the end."""
 
 
 def take(
