@@ -29,7 +29,7 @@ class Surroundings(Protocol):
 
 
 class Process:
-    """Code that sees the rows of each key one by one, with state of its own per key.
+    """Code that sees the rows of each key one by one, with state for each key.
 
     class Matcher(ms.Process):
         output = "liker STRING, liked STRING"
@@ -50,12 +50,12 @@ class Process:
     def on_row(self, key: Any, row: Any) -> Any:
         """Called for every row of a key. Yields rows: dicts by column, or tuples in the columns' order.
 
-        It may be async, as may the methods for timers: for calls of services and models.
+        It may be async, as may the timer methods, to call services and models.
         """
         raise NotImplementedError
 
     def on_batch(self, batch: KeyedBatch) -> Any:
-        """In place of `on_row`: called with the rows of many keys at once; gives an Arrow batch of rows, or None.
+        """Instead of `on_row`: called with the rows of many keys at once; returns an Arrow batch of rows, or None.
 
         State is a column, too: `self.total.column()` has a value for each key, `self.total.set_column(…)` sets them.
         """
@@ -120,7 +120,7 @@ CALLBACKS = {
 
 
 def described(process: object, codes: python.Codes, step: Step) -> python.ProcessCode:
-    """What the plan must know of a process; refused where it cannot work."""
+    """What the plan must know about a process; an error if it cannot work."""
     kind = process if isinstance(process, type) else type(process)
     if not issubclass(kind, Process):
         raise step.error(
@@ -198,7 +198,7 @@ def check_callback(kind: type, name: str, wanted: str, step: Step) -> None:
 
 
 def states(kind: type) -> list[StateVar]:
-    """The state that a class and those that it is made from declare, in order."""
+    """The state that a class and its base classes declare, in order."""
     found: dict[str, StateVar] = {}
     for part in reversed(kind.__mro__):
         for name, var in vars(part).items():

@@ -49,7 +49,8 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Within:
-    """The fields that carry the times of a join's inputs; the right's is later by at least and at most so much."""
+    """The fields that carry the times of a join's inputs; and by how much the right's is later, at least and at
+    most."""
 
     left: str
     right: str
@@ -70,7 +71,7 @@ class Lifetime:
 
 
 def bounds(conditions: list[exp.Expr], times: Times) -> Bounds:
-    """What conditions that all must hold say together; those that say nothing of the times are passed over."""
+    """What conditions that all must hold say together; those that say nothing about the times are skipped."""
     found = Bounds()
     for tree in conditions:
         if isinstance(tree, exp.Between):
@@ -84,7 +85,7 @@ def bounds(conditions: list[exp.Expr], times: Times) -> Bounds:
 
 
 def ordered(lower: exp.Expr, upper: exp.Expr, times: Times) -> Bounds:
-    """What it says that one value is not above another."""
+    """What `lower <= upper` says about the times."""
     one, other = total(lower, times), total(upper, times)
     if one is None or other is None:
         return Bounds()
@@ -114,7 +115,7 @@ def total(tree: exp.Expr, times: Times) -> Sum | None:
 
 
 def length(tree: exp.Interval) -> int | None:
-    """`INTERVAL 10 MINUTES`, `INTERVAL '1 day 2 hours'`; months are not always as long."""
+    """`INTERVAL 10 MINUTES`, `INTERVAL '1 day 2 hours'`; months vary in length."""
     number = tree.this
     negative = isinstance(number, exp.Neg)
     value = number.this if negative else number

@@ -54,7 +54,7 @@ class Source(Node):
 
     @property
     def holds_time(self) -> bool:
-        """Whether time goes on only with its rows: a table's do that only if it is said how late they may be."""
+        """Whether its rows hold time back: those of a table do so only if it has a lateness."""
         return self.time is not None and (self.append_only or self.lateness is not None)
 
     @property
@@ -113,7 +113,7 @@ class Timed(Stateless, Unary):
 
 
 VERSION = ("_gone", "_offset", "_ended")
-"""What is known of a change beside its row: whether it takes it away, its place in the log, and its time there."""
+"""What is known of a change beside its row: whether it removes the row, its place in the log, and its time there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class Versions(Stateless, Unary):
 
     by: Key
     tombstones: bool
-    """Whether a row is taken away by its key alone."""
+    """Whether a row is removed by its key alone."""
     timed: bool = True
 
     @cached_property
@@ -160,7 +160,7 @@ class Project(Stateless, Unary):
 
     @cached_property
     def key(self) -> Key | None:
-        """Kept if every field of it goes through unchanged, whatever it is called now."""
+        """Kept if all its fields pass through unchanged, whatever they are called now."""
         if self.input.key is None:
             return None
         carried = {next(iter(part.expr.fields)): part.name for part in self.exprs if is_field(part.expr)}
