@@ -233,7 +233,9 @@ final class Versions {
       }
     }
 
-    /** Drops the last version of a key, too, if it is a delete or was taken back, and no row can ask for it any more. */
+    /**
+     * Drops the last version of a key, too, if it is a delete or was taken back, and no row can ask for it any more.
+     */
     private void dropIfOver(Entry last) {
       long end = row(last) == null ? last.time() : ended(last);
       if (end == Lifetime.NEVER) {

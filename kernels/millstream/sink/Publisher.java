@@ -20,9 +20,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
 
-  /**
-   * By sinks: what went wrong. Errors that a listener throws go unseen: the run asks, and so does the next epoch.
-   */
+  /** By sinks: what went wrong. Errors that a listener throws go unseen: the run asks, and so does the next epoch. */
   private static final Map<String, Throwable> FAILED = new ConcurrentHashMap<>();
 
   /** By sinks: the publisher of the run that writes to them. */

@@ -15,8 +15,8 @@ import millstream.journal.Uploads;
 import millstream.journal.Uploads.Upload;
 
 /**
- * Where no folder can be renamed: prepares by uploading hidden files; publishes by completing each, and then
- * says by the epoch's manifest that it is whole.
+ * Where no folder can be renamed: prepares by uploading hidden files; publishes by completing each, and then says by
+ * the epoch's manifest that it is whole.
  */
 final class UploadCommitter implements Committer {
   private static final ObjectMapper JSON = new ObjectMapper();
