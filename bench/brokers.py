@@ -163,7 +163,7 @@ def of_sqs(stack: ExitStack) -> Case:
 
 
 def of_kinesis(stack: ExitStack) -> Case:
-    """A log has no acknowledgements: both begin with the oldest record. Each round has a stream of its own."""
+    """A log has no acknowledgements: both begin with the oldest record. Each round has its own stream."""
     server = stack.enter_context(kinesis_server.running())
     os.environ.update(server.environment)
     client = server.client()

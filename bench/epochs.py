@@ -1,6 +1,6 @@
 """What an epoch costs by itself: likes become matches, from journal to journal, a few rows at a time.
 
-The same backlog is worked off in few epochs and in many; the difference is what the epochs cost. In real time, what
+The same backlog is processed in few epochs and in many; the difference is what the epochs cost. In real time, what
 barriers cost when nothing comes.
 """
 

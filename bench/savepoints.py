@@ -106,7 +106,7 @@ def measure(many: Many, parallelism: int) -> Costs:
 
 
 def begun(many: Many, checkpoint: str, parallelism: int) -> Run:
-    """Runs, with all state loaded: it has worked off an epoch."""
+    """Runs, with all state loaded: it has processed an epoch."""
     run = many.job(checkpoint, parallelism).start(ms.micro_batch("100 ms"))
     many.feed(range(FEW))
     while run.progress() is None or run.busy:

@@ -101,7 +101,7 @@ class Theirs:
         return self._done(f"jobs/{self._job}/savepoints/{asked['request-id']}")
 
     def rescale(self, parallelism: int) -> None:
-        """Stops with a savepoint, and goes on from it."""
+        """Stops with a savepoint, and continues from it."""
         told = {"targetDirectory": f"file://{self.folder}/savepoints", "formatType": "CANONICAL", "drain": False}
         job = self._job
         asked = self._post(f"jobs/{job}/stop", told)

@@ -1,7 +1,7 @@
 """What an epoch costs on HDFS and S3, beside a disk of this machine: CPU seconds, requests, time.
 
-Checkpoint and topics lie on the storage. A run of one epoch is taken off a run of many, so that what it takes to start
-and to end a run does not count. All servers are on this machine: the network, which takes most of the time in earnest,
+Checkpoint and topics are on the storage. A run of one epoch is taken off a run of many, so that what it takes to start
+and to end a run does not count. All servers are on this machine: the network, which takes most of the time in practice,
 costs nothing here. That is what the number of requests is for.
 """
 

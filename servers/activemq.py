@@ -63,7 +63,7 @@ class ActiveMQ:
 
 
 def running(kind: Kind = "classic") -> AbstractContextManager[ActiveMQ]:
-    """A broker in a folder of its own, gone afterwards."""
+    """A broker in its own folder, deleted afterwards."""
     return in_own_folder("activemq", lambda folder: ActiveMQ(folder, kind))
 
 

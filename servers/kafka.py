@@ -177,7 +177,7 @@ def answers(address: str) -> bool:
 def running(
     options: tuple[str, ...] = QUICK, told: int | None = None, told_tls: int | None = None
 ) -> AbstractContextManager[Kafka]:
-    """A broker in a folder of its own, gone afterwards."""
+    """A broker in its own folder, deleted afterwards."""
     return in_own_folder("kafka", lambda folder: start(folder, options, told, told_tls))
 
 

@@ -74,7 +74,7 @@ class Brokers:
 
 @contextmanager
 def running() -> Iterator[Brokers]:
-    """In a folder of their own, gone afterwards."""
+    """In their own folder, deleted afterwards."""
     with in_own_folder("brokers", Brokers) as brokers:
         brokers.wait()
         yield brokers

@@ -155,7 +155,7 @@ class Kubernetes:
 
 @contextmanager
 def running() -> Iterator[Kubernetes]:
-    """In a folder of its own, gone afterwards."""
+    """In its own folder, deleted afterwards."""
     with in_own_folder("kubernetes", Kubernetes) as cluster:
         yield cluster
     if cluster.failure is not None:

@@ -1,4 +1,4 @@
-"""A server as a process of its own: started, waited for, stopped."""
+"""A server as its own process: started, waited for, stopped."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 @contextmanager
 def in_own_folder(name: str, start: Callable[[Path], S]) -> Iterator[S]:
-    """What is started in a folder of its own; both are gone afterwards."""
+    """What is started in its own folder; both are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix=f"millstream-{name}-"))
     try:
         started = start(folder)

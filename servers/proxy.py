@@ -24,7 +24,7 @@ only closed again and again."""
 
 
 class Proxy:
-    """Listens on a port of its own, and hands on what comes to another one of this machine."""
+    """Listens on its own port, and hands on what comes to another one of this machine."""
 
     def __init__(self, port: int = 0, refusal: bytes = b"") -> None:
         """`refusal`: what a client hears whose connection is refused."""

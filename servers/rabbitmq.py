@@ -128,7 +128,7 @@ def listens(port: int) -> bool:
 
 @contextmanager
 def running(told: int | None = None) -> Iterator[RabbitMQ]:
-    """A broker in a folder of its own, gone afterwards."""
+    """A broker in its own folder, deleted afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-rabbitmq-"))
     try:
         broker = RabbitMQ(folder, told)

@@ -96,7 +96,7 @@ def settings(endpoint: str, bucket: str | None = None) -> dict[str, str]:
 
 
 def running() -> AbstractContextManager[S3]:
-    """In a folder of its own, gone afterwards."""
+    """In its own folder, deleted afterwards."""
     return in_own_folder("s3", S3)
 
 

@@ -33,7 +33,7 @@ class Request:
 
 @dataclass
 class Rule:
-    """What becomes of requests that match, the next `times` of them; None: all."""
+    """What happens to requests that match, the next `times` of them; None: all."""
 
     pattern: re.Pattern[str]
     times: int | None = None
@@ -51,7 +51,7 @@ class Rule:
 
 
 class S3Proxy:
-    """Listens on a port of its own, and hands on what comes to `to`, the port of a server on this machine."""
+    """Listens on its own port, and hands on what comes to `to`, the port of a server on this machine."""
 
     def __init__(self, to: int) -> None:
         self.to = to

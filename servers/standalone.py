@@ -58,7 +58,7 @@ class Master:
         self._server.stop()
 
     def state(self) -> dict[str, Any] | None:
-        """What it says of itself; None: it does not answer."""
+        """What it says about itself; None: it does not answer."""
         try:
             with urllib.request.urlopen(f"http://{HOST}:{self._web}/json/", timeout=5) as answer:
                 return dict(json.load(answer))
@@ -150,7 +150,7 @@ class Standalone:
         return None if state is None else int(state["aliveworkers"])
 
     def state(self) -> dict[str, Any] | None:
-        """What the leading master says of itself."""
+        """What the leading master says about itself."""
         leader = self.leader()
         return None if leader is None else leader.state()
 
@@ -163,7 +163,7 @@ class Standalone:
 
 @contextmanager
 def running(workers: int = 2, cores: int = 4, memory: str = "2g") -> Iterator[Standalone]:
-    """In a folder of its own, gone afterwards."""
+    """In its own folder, deleted afterwards."""
     with in_own_folder("spark", lambda folder: Standalone(folder, cores, memory)) as cluster:
         cluster.add(workers)
         yield cluster

@@ -66,7 +66,7 @@ class Manager:
         return self.server.process.pid
 
     def kill(self) -> None:
-        """The manager alone: its drivers are in sessions of their own."""
+        """The manager alone: its drivers are in their own sessions."""
         os.kill(self.pid, signal.SIGKILL)
         self.server.process.wait()
 

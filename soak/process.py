@@ -19,7 +19,7 @@ PATIENCE = 240
 
 
 class JobProcess:
-    """A module's job, which finds its places in the folder. With its JVM it is a process group of its own."""
+    """A module's job, which finds its places in the folder. With its JVM it is its own process group."""
 
     def __init__(self, module: str, folder: Path, log: Path | None = None) -> None:
         self._module = module

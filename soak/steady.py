@@ -42,7 +42,7 @@ class Look:
 
 
 class Load:
-    """Sends rows, and reads as a stranger would what becomes of them."""
+    """Sends rows, and reads the results as any client would."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

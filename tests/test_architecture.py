@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "planner": {"errors", "plan"},
     "metrics": {"errors", "plan", "planner"},
     "reports": {"errors", "metrics", "plan", "planner"},
-    # It starts drivers as processes, and knows nothing of Spark; only the driver runs a job, or works on its state.
+    # It starts drivers as processes, and knows nothing about Spark; only the driver runs a job, or works on its state.
     "manager": {"errors", "metrics", "plan", "planner", "reports"} | WORKS_ON_JOBS,
     "spark": {"errors", "metrics", "plan", "planner", "storage"},
     "reception": {"errors", "journal", "plan", "storage"},

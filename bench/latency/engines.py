@@ -1,4 +1,4 @@
-"""The engines, each a process of its own that stays: a job is started, and stopped, as it is told."""
+"""The engines, each its own process that stays: a job is started, and stopped, as it is told."""
 
 from __future__ import annotations
 

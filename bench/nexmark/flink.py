@@ -1,4 +1,4 @@
-"""Flink beside us: a cluster in a process of its own, installed into an environment of its own."""
+"""Flink beside us: a cluster in its own process, installed into its own environment."""
 
 from __future__ import annotations
 

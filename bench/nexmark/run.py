@@ -29,7 +29,7 @@ TOOLS = Path(__file__).parents[2] / ".tools" / "nexmark"
 
 @dataclass
 class Row:
-    """What is known of a query: whether it is right, and the cost of each engine."""
+    """What is known about a query: whether it is right, and the cost of each engine."""
 
     query: str
     verdict: Verdict | None = None

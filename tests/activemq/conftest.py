@@ -1,4 +1,4 @@
-"""A broker of each kind for all tests of ActiveMQ, and queues with names of their own."""
+"""A broker of each kind for all tests of ActiveMQ, and queues with their own names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass(frozen=True)
 class Queues:
-    """A test's own queues, filled by a client of its own."""
+    """A test's own queues, filled by its own client."""
 
     broker: ActiveMQ
     prefix: str

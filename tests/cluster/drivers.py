@@ -1,4 +1,4 @@
-"""A user's program that runs a job on the cluster, as a process of its own."""
+"""A user's program that runs a job on the cluster, as its own process."""
 
 from __future__ import annotations
 

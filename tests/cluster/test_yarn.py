@@ -66,7 +66,7 @@ def test_real_time_goes_on_when_a_container_dies(yarn: Yarn, likes: Likes, submi
 
 
 def test_a_driver_on_the_cluster_that_dies_is_started_again(yarn: Yarn, likes: Likes, submitter: Any) -> None:
-    """By YARN, on another machine as the case may be; the job goes on from its checkpoint."""
+    """By YARN, on another machine as the case may be; the job continues from its checkpoint."""
     likes.send(range(10))
     how = ("--mode", "real-time", "--every", "500ms", "--restarts", "--shared-disk", "--parallelism", "2")
     where = ("--master", "yarn", "--deploy-mode", "cluster")

@@ -47,7 +47,7 @@ class Generator:
             self._producer.send({"liker": f"u{one}", "liked": f"u{other}", "n": n}, key=f"u{one}")
             if n % self._at_once == self._at_once - 1:
                 self._producer.flush()
-                # No more of them than a killed job has worked off by the end.
+                # No more of them than a killed job has processed by the end.
                 if self._stop.wait(self._pause):
                     return
 

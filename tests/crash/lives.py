@@ -1,5 +1,5 @@
 """A job that is killed at one place after another, mostly without dying: its process stops at the place, its folder is
-copied as a killed process would have left it, and the next run goes on from the copy, in the same JVM."""
+copied as a killed process would have left it, and the next run continues from the copy, in the same JVM."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Lives:
         restore(self._image, self._folder)
 
     def killed(self, fault: Fault) -> None:
-        """Up to a fault, at which the process and its JVM are killed in earnest."""
+        """Up to a fault, at which the process and its JVM are killed for real."""
         self._until(At(fault, self._kill_group))
         self.kill()
 

@@ -48,7 +48,7 @@ def unlock(folder: Path) -> None:
 
 
 def take_over(second: Lives, folder: Path) -> None:
-    """The second run goes on from where the first one stands, and commits."""
+    """The second run continues from where the first one stands, and commits."""
     before = committed(folder / "checkpoint")
     unlock(folder)
     second.begin()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 START = datetime(2026, 1, 1, tzinfo=UTC)
 KEYS, EVENTS, CLOSING = 4, 500, -1
 FIRST = 100
-"""The number of the first fact. No key of a place is as large: what is known of one depends on when a fact comes."""
+"""The number of the first fact. No key of a place is as large: what is known about one depends on when a fact comes."""
 INPUTS = ("facts", "prices", "places")
 LIMITS = {"facts": 72, "prices": 24, "places": 36}
 VERSION = "k INT, x INT, v INT, since TIMESTAMP"

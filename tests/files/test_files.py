@@ -64,7 +64,7 @@ def orders(tmp_path: Path) -> str:
 
 
 def published(folder: Path, format: FileFormat) -> list[dict[str, Any]]:
-    """As a program that knows nothing of Millstream: all files that are not hidden."""
+    """As a program that knows nothing about Millstream: all files that are not hidden."""
     found = sorted(file for file in folder.rglob(f"*.{format}") if not any(p.startswith("_") for p in file.parts))
     return [row for file in found for row in READ[format](file)]
 

@@ -1,4 +1,4 @@
-"""One broker for all tests of Kafka, and topics with names of their own."""
+"""One broker for all tests of Kafka, and topics with their own names."""
 
 from __future__ import annotations
 

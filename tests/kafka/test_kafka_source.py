@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Jobs:
-    """Jobs that write to a journal of their own."""
+    """Jobs that write to their own journal."""
 
     def __init__(self, folder: Path, spark: SparkSession) -> None:
         self.folder = folder

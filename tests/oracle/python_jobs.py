@@ -79,7 +79,7 @@ def inverse_is_small(row: Any) -> bool:
 
 
 class Count(ms.Process):
-    """How many rows of its key have come; every third one also goes to an output of its own."""
+    """How many rows of its key have come; every third one also goes to its own output."""
 
     output = "k INT, n BIGINT"
     outputs = {"thirds": "k INT, n BIGINT, twice STRUCT<n: BIGINT, text: STRING>"}  # noqa: RUF012

@@ -115,7 +115,7 @@ class Later(ms.Process):
 
 
 def code(topics: Topics) -> ms.Job:
-    """What Python code gives has a time of its own."""
+    """What Python code gives has its own time."""
     job = ms.Job("code")
     searches, clicks = streams(job, topics)
     sooner = clicks.map(lambda row: {"k": row.k, "seen": row.at}, schema="k INT, seen TIMESTAMP", time="seen")

@@ -397,7 +397,7 @@ def windows_of_windows(job: ms.Job) -> None:
 
 @plan
 def rows_that_are_told_apart(job: ms.Job) -> None:
-    """Whole rows for ever: a warning. Few columns, or what a window bounds: none."""
+    """Whole rows forever: a warning. Few columns, or what a window bounds: none."""
     timed = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
     timed.where("liker <> liked").distinct().to(journal.sink("likes"))
     timed.select("liker").distinct().to(journal.sink("likers"))

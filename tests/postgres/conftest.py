@@ -1,4 +1,4 @@
-"""One server for all tests here; every test has a schema of its own."""
+"""One server for all tests here; every test has its own schema."""
 
 from __future__ import annotations
 

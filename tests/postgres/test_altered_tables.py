@@ -86,7 +86,7 @@ def test_a_table_that_is_no_longer_the_same(alter: str, said: str, copy: Copy) -
 
 
 def test_another_key(copy: Copy) -> None:
-    """What was read was read by the old one: not even another start can go on from there."""
+    """What was read was read by the old one: not even another start can continue from there."""
     first = copy.receiver()
     first.prepare()
     copy.sql.execute("ALTER TABLE people DROP CONSTRAINT people_pkey, ADD PRIMARY KEY (name)")

@@ -1,4 +1,4 @@
-"""A server that is silently gone: nobody says so, and neither side waits for ever."""
+"""A server that is silently gone: nobody says so, and neither side waits forever."""
 
 from __future__ import annotations
 

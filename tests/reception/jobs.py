@@ -1,4 +1,4 @@
-"""Jobs that write to a journal of their own."""
+"""Jobs that write to their own journal."""
 
 from __future__ import annotations
 

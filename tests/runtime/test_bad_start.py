@@ -57,7 +57,7 @@ def test_too_few_slots_for_real_time(tmp_path: Path, spark: SparkSession) -> Non
 
 
 def test_two_runs_of_one_job(path: str, tmp_path: Path, spark: SparkSession) -> None:
-    """The second would write to the same topic, or go on from the same epoch."""
+    """The second would write to the same topic, or continue from the same epoch."""
     journal.create(path, "elsewhere", 1)
     run = copy(path, tmp_path / "one").start(ms.micro_batch("1 second"), spark=spark)
     try:

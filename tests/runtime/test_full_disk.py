@@ -75,7 +75,7 @@ def tight(tmp_path: Path) -> Iterator[Tight]:
 
 
 def test_a_full_disk(tight: Tight, spark: SparkSession) -> None:
-    """The job fails with that reason, and goes on where it was once there is room."""
+    """The job fails with that reason, and continues where it was once there is room."""
     with pytest.raises(ms.MillstreamError) as error:
         tight.job().run(ms.available_now(), spark=spark)
     assert error.value.code == "MS-RUN-005"
@@ -109,7 +109,7 @@ def test_a_job_waits_for_room(tight: Tight, spark: SparkSession) -> None:
 
 
 def test_a_checkpoint_that_fails_is_made_again_as_often_as_is_tolerated(tight: Tight, spark: SparkSession) -> None:
-    """No number is skipped: it goes on from the last that did not fail."""
+    """No number is skipped: it continues from the last that did not fail."""
     journal.create(tight.folder / "journal", "texts", 1)
     free = os.statvfs(tight.disk)
     with tight.ballast.open("ab") as ballast:

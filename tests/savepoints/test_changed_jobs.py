@@ -1,4 +1,4 @@
-"""A changed job goes on from a savepoint: steps renamed, dropped, new; figures in another order; columns added."""
+"""A changed job continues from a savepoint: steps renamed, dropped, new; figures in another order; columns added."""
 
 from __future__ import annotations
 

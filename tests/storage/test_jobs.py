@@ -1,4 +1,4 @@
-"""Jobs whose checkpoint, topics and files lie on each storage: they stop, go on, and lose nothing."""
+"""Jobs whose checkpoint, topics and files are on each storage: they stop, go on, and lose nothing."""
 
 from __future__ import annotations
 

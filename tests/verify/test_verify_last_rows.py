@@ -28,7 +28,7 @@ ROWS = 60
 
 
 class Example:
-    """With as much input as is read in a few epochs, in a folder of its own."""
+    """With as much input as is read in a few epochs, in its own folder."""
 
     def __init__(self, file: Path, folder: Path, spark: SparkSession) -> None:
         self.job: Job = load(file)

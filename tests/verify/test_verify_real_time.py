@@ -85,7 +85,7 @@ def records(path: Path) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize(("time", "more"), [(None, 0), ("at", portions.SETTLING)])
 def test_each_portion_comes_when_the_last_is_committed(time: str | None, more: int, tmp_path: Path) -> None:
-    """With a time, epochs go by until it has gone on everywhere."""
+    """With a time, epochs go by until it has moved on everywhere."""
     whole(tmp_path / "whole", 20)
     given = Portions((source(time),), tmp_path / "whole", tmp_path / "run" / INPUT)
     run = Reader(tmp_path / "run" / INPUT, tmp_path / "run" / "checkpoint")

@@ -46,7 +46,7 @@ def metric(moment: str | None, host: str, cpu: int) -> dict[str, Any]:
 
 
 def epochs(*rows: tuple[str | None, str, int]) -> dict[str, Any]:
-    """Each row is an epoch of its own."""
+    """Each row is its own epoch."""
     return {"metrics": [[metric(*row)] for row in rows]}
 
 

@@ -263,7 +263,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     }
   }
 
-  /** No more barriers. Called before the query is stopped: one that commits comes to its end. */
+  /** No more barriers. Called before the query is stopped; a commit that has begun completes. */
   @Override
   public synchronized void close() {
     if (closed) {

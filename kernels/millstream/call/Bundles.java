@@ -23,11 +23,11 @@ import org.apache.spark.util.TaskCompletionListener;
  *   input ─▶ feeder's thread ─▶ a bundle ─▶ the reader's thread ⇄ Python ─▶ rows
  * </pre>
  *
- * <p>Who asks its input for a row may wait there for ever, while others lie in a bundle. So a thread of its own asks,
- * and who reads this sends a bundle to Python when it is full, when nothing has come for a moment, when its first row
- * has waited for long enough, or before a barrier. The one fills a bundle while the other waits for Python. Where
- * results may come in any order, Python answers while calls are in flight; as long as there are such, it is asked again
- * at once, with the rows that have come since, and it takes its time to answer.
+ * <p>Who asks its input for a row may wait there forever, while others are in a bundle. So its own thread asks, and who
+ * reads this sends a bundle to Python when it is full, when nothing has come for a moment, when its first row has
+ * waited for long enough, or before a barrier. The one fills a bundle while the other waits for Python. Where results
+ * may come in any order, Python answers while calls are in flight; as long as there are such, it is asked again at
+ * once, with the rows that have come since, and it takes its time to answer.
  */
 final class Bundles implements Iterator<InternalRow>, Drains {
   /** If no row comes for this long, the input pauses. */

@@ -23,7 +23,7 @@ import millstream.journal.Disk;
  * </pre>
  *
  * <p>No locks and no clocks: a run that hangs for an hour and wakes is refused as any other. The highest number and all
- * takeovers stay for ever, so that a number that was taken is never free again for a run that may still want it.
+ * takeovers stay forever, so that a number that was taken is never free again for a run that may still want it.
  */
 public final class Decisions {
   private final Disk disk;

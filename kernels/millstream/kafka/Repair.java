@@ -16,7 +16,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Kafka gives a transaction up that was open for too long. Its records lie in the topic all the same, where only
+ * Kafka gives a transaction up that was open for too long. Its records are in the topic all the same, where only
  * readers of uncommitted rows see them: from there they are copied into a new transaction.
  */
 final class Repair implements AutoCloseable {

@@ -11,7 +11,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
- * Counts for one source, operator or sink of one run. Every task counts in a copy of its own.
+ * Counts for one source, operator or sink of one run. Every task counts in its own copy.
  *
  * <pre>
  *   task ends    Spark merges its copy into the driver's

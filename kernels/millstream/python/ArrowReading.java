@@ -28,7 +28,7 @@ public final class ArrowReading {
     this.projection = UnsafeProjection.create(schema);
   }
 
-  /** All rows of an Arrow stream, each a row of its own that may be kept. */
+  /** All rows of an Arrow stream, each its own row that may be kept. */
   public List<InternalRow> rows(byte[] stream) {
     List<InternalRow> found = new ArrayList<>();
     try (BufferAllocator allocator = ArrowUtils.rootAllocator().newChildAllocator(name, 0, Long.MAX_VALUE);

@@ -79,7 +79,7 @@ public abstract class Dedup extends Operator {
     return saved == null ? null : saved.getArray(1);
   }
 
-  /** {@code over}: when the first of the entries has come to its end. */
+  /** {@code over}: when the first of the entries has ended. */
   final void save(Object[] entries, long over) {
     state.update(new GenericInternalRow(new Object[] {alarm.set(over), new GenericArrayData(entries)}));
   }

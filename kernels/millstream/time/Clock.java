@@ -27,7 +27,7 @@ import scala.Option;
  *
  * <pre>
  *   some are active    the watermark is the least of theirs
- *   all are idle       it goes on from the greatest with the clock, until every window is closed
+ *   all are idle       it continues from the greatest with the clock, until every window is closed
  * </pre>
  *
  * <p>Spark's own rule takes the least of all. What is added here only ever moves the watermark forward; Spark logs it
@@ -41,7 +41,7 @@ public final class Clock implements AutoCloseable, IdleSources {
   private final long every;
 
   private final boolean realTime;
-  /** Whether sources may be idle; not where a query works off what there is, and ends. */
+  /** Whether sources may be idle; not where a query processes what there is, and ends. */
   private final boolean rests;
 
   /** Whether the job has operators that an epoch without rows may concern. */

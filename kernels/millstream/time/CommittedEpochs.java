@@ -77,7 +77,7 @@ final class CommittedEpochs extends CommitLog {
   @Override
   public Option<Tuple2<Object, CommitMetadataBase>> getLatest() {
     Option<Tuple2<Object, CommitMetadataBase>> last = super.getLatest();
-    // Spark asks twice. The first time there is no epoch yet to go on from.
+    // Spark asks twice. The first time there is no epoch yet to continue from.
     MicroBatchExecutionContext next = (MicroBatchExecutionContext) query.getLatestExecutionContext();
     if (waits && !resumed && last.isDefined() && next.batchId() >= 0) {
       resumed = true;

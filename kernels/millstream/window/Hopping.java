@@ -205,7 +205,7 @@ public final class Hopping extends Operator {
     return by < closes(first) ? 0 : (by - closes(first)) / (every / 1000) + 1;
   }
 
-  /** When a window comes to its end, by the clock. */
+  /** When a window ends, by the clock. */
   private long closes(long start) {
     return Math.floorDiv(start + windows * every, 1000L) + allowed;
   }

@@ -203,7 +203,7 @@ public final class Sessions extends Operator {
     return last ? out.iterator() : Collections.emptyIterator();
   }
 
-  /** When a session, or a row by itself, whose last time this is comes to its end. */
+  /** When a session, or a row by itself, ends, given its last time. */
   private long closes(long lastTime) {
     return Math.floorDiv(lastTime + gap, 1000L) + allowed;
   }

@@ -111,7 +111,7 @@ public final class Sliding extends GroupOperator {
     oldest = Math.min(oldest, leaves);
     latest = Math.max(latest, leaves);
     if (over(moment) - oldest >= size) {
-      // Of a backlog, no more than about twice the size is kept while it is worked off.
+      // Of a backlog, no more than about twice the size is kept while it is processed.
       leave(moment);
     }
   }

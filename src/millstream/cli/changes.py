@@ -1,4 +1,4 @@
-"""What becomes of saved state, as a table for people and as JSON for programs."""
+"""What happens to saved state, as a table for people and as JSON for programs."""
 
 from __future__ import annotations
 

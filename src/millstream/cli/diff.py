@@ -1,4 +1,4 @@
-"""`millstream diff`: what becomes of saved state in a changed job, before anything is started."""
+"""`millstream diff`: what happens to saved state in a changed job, before anything is started."""
 
 from __future__ import annotations
 

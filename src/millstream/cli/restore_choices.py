@@ -1,4 +1,4 @@
-"""The options that say what becomes of steps that were renamed, are gone, or are new."""
+"""The options that say what happens to steps that were renamed, are gone, or are new."""
 
 from __future__ import annotations
 

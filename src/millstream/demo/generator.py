@@ -1,4 +1,4 @@
-"""Sends likes at a steady rate. A process of its own, so that nothing else in the demo disturbs its clock:
+"""Sends likes at a steady rate. Its own process, so that nothing else in the demo disturbs its clock:
 
     python -m millstream.demo.generator JOURNAL RATE
 

@@ -27,7 +27,7 @@ class Latency:
 
 
 class Meter:
-    """One reader of the matches, in a thread of its own."""
+    """One reader of the matches, in its own thread."""
 
     def __init__(self, path: Path, topic: str, isolation: Isolation) -> None:
         self.count = 0

@@ -63,7 +63,7 @@ def size_of(where: Partition, segment: Segment) -> int:
 
 
 def delete(where: Partition, segment: Segment) -> None:
-    """An object that nothing names would stay for ever: what names it comes last."""
+    """An object that nothing names would stay forever: what names it comes last."""
     where.files.delete(f"{where.folder}/{segment.path}")
     if segment.path != segment.name:
         where.files.delete(f"{where.folder}/{segment.name}")

@@ -1,4 +1,4 @@
-"""The writer of one partition where files are written whole, on HDFS and S3: each flush is a segment of its own.
+"""The writer of one partition where files are written whole, on HDFS and S3: each flush is its own segment.
 
 There are no locks. The name of a segment is the offset of its first record, and is taken once: of two writers, the
 second finds the name taken, and is refused.

@@ -15,7 +15,7 @@ PATH = "/metrics"
 
 
 class Server:
-    """Holds a port; answers there, from a thread of its own, from `serve` to `close`."""
+    """Holds a port; answers there, from its own thread, from `serve` to `close`."""
 
     def __init__(self, port: int) -> None:
         try:

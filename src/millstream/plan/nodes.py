@@ -113,7 +113,7 @@ class Timed(Stateless, Unary):
 
 
 VERSION = ("_gone", "_offset", "_ended")
-"""What is known of a change beside its row: whether it removes the row, its place in the log, and its time there."""
+"""What is known about a change beside its row: whether it removes the row, its place in the log, and its time there."""
 
 
 @dataclass(frozen=True, eq=False)

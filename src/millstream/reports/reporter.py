@@ -1,4 +1,4 @@
-"""Writes a run's reports, once a second, from a thread of its own: a sick run is reported on, too."""
+"""Writes a run's reports, once a second, from its own thread: a sick run is reported on, too."""
 
 from __future__ import annotations
 

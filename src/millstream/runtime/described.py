@@ -14,7 +14,7 @@ from millstream.storage import CheckpointFolder
 
 @dataclass(frozen=True)
 class Described:
-    """A checkpoint: whose it is, and how each stage keeps its state."""
+    """A checkpoint: its job, and how each stage keeps its state."""
 
     folder: CheckpointFolder
     job: str

@@ -1,4 +1,4 @@
-"""Receives from systems that cannot be read again: into a journal beside the checkpoint, which can."""
+"""Receives from systems that cannot be read again, into a journal beside the checkpoint, which can."""
 
 from __future__ import annotations
 

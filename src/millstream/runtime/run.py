@@ -84,7 +84,7 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure after which the job was started again. `at`: in seconds, by a clock of no date."""
+    """A failure after which the job was started again. `at`: in seconds, by a monotonic clock."""
 
     at: float
     error: MillstreamError
@@ -92,7 +92,7 @@ class Failure:
 
 
 class Run:
-    """A started job: wait for it, watch it, stop it. `job.start()` and `job.run()` give it."""
+    """A started job: wait for it, watch it, stop it. `job.start()` and `job.run()` return it."""
 
     def __init__(self, job: str, plan: JobPlan, setting: Setting, restarts: Restarts) -> None:
         self.job = job
@@ -191,7 +191,7 @@ class Run:
         target = Target(self.job, checkpoint.folder, checkpoint.identity, self._name)
         make_outbox(self._plan.sinks, checkpoint.folder)
         self._carriage = Carriage(self._loads(target, lowered), self._published)
-        # When nothing is left that may be refused: a system keeps for the job what it does not fetch.
+        # After all checks that may refuse the job: a system keeps what the job does not fetch.
         self._reception.start(checkpoint.folder, isinstance(mode, MicroBatch) and mode.until_caught_up)
         kept, again = self._setting.checkpoints, self._started
         mend = partial(self._make_good, spark)
@@ -204,7 +204,7 @@ class Run:
         self._life.move(State.RUNNING)
 
     def _checkpoint(self, lowered: Lowered) -> Checkpoint:
-        """What the run goes on from, if it and its sources are what they were."""
+        """What the run continues from, if it and its sources are what they were."""
         wanted = fingerprint(self.job, self._plan, lowered.shapes, self._setting.parallelism)
         checkpoint = open_checkpoint(self._setting.checkpoint, wanted)
         check_identities(self._plan.sources, checkpoint.folder)
@@ -258,7 +258,7 @@ class Run:
         return self._query is not None and self._query.busy
 
     def checkpoints(self) -> list[CheckpointRecord]:
-        """What became of the last epochs' checkpoints, oldest first: when, how long, how large, by task."""
+        """The checkpoints of the last epochs, oldest first: when, how long, how large, by task."""
         return history(CheckpointFolder.at(self._setting.checkpoint))
 
     def watch(self, observer: Observer) -> None:
@@ -276,7 +276,7 @@ class Run:
 
     def skipped(self) -> dict[str, int]:
         """For each source that skips records it cannot read, and each step that skips rows on which its Python code
-        fails, how many they were so far."""
+        fails, how many there were so far."""
         return skipped(self._plan, self.metrics())
 
     def late(self) -> dict[str, int]:
@@ -316,7 +316,7 @@ class Run:
         return True
 
     def _renew(self) -> None:
-        """A source has partitions that no task reads yet: the query is planned again, behind its last epoch."""
+        """A source has partitions that no task reads yet: the query is planned again, after its last epoch."""
         assert self._query is not None
         LOG.info('job "%s" is started again: a source has more partitions', self.job)
         self._query.stop()
@@ -326,7 +326,7 @@ class Run:
         self._life.move(State.RESTARTING)
 
     def _close(self) -> None:
-        """The sinks first publish, then what is published is carried. Each is closed whatever becomes of the others."""
+        """The sinks first publish, then what is published is carried. Each is closed whatever happens to the others."""
         parts = [part for part in (self._reception, self._carriage, self._query) if part is not None]
         self._carriage = self._reception = None
         with ExitStack() as stack:
@@ -361,7 +361,7 @@ class Run:
             query.checkpoint_failed(self._to_note.pop(0))
 
     def _tolerates(self) -> bool:
-        """Whether a failed checkpoint is made again, from the last that did not fail. No number may be skipped."""
+        """Whether to retry a failed checkpoint, from the last one that did not fail. No number may be skipped."""
         last = max(CheckpointFolder.at(self._setting.checkpoint).committed(), default=-1)
         self._stuck = (last, self._stuck[1] + 1 if self._stuck[0] == last else 1)
         return self._stuck[1] <= self._setting.checkpoints.tolerate
@@ -377,7 +377,7 @@ class Run:
         return found
 
     def _abandon(self, error: Exception) -> None:
-        """Leaves nothing running. What goes wrong now is told beside what went wrong first."""
+        """Leaves nothing running. What goes wrong now is reported along with what went wrong first."""
         try:
             with ExitStack() as stack:
                 stack.callback(self._close)

@@ -16,7 +16,7 @@ INSTANCES, CORES, CPUS = "spark.executor.instances", "spark.executor.cores", "sp
 DYNAMIC, LEAST = "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.minExecutors"
 RECOVERY = "spark.kubernetes.allocation.recoveryMode.enabled"
 """Once a pod was killed, which Spark takes for a lack of memory, it would give each that follows a single slot. Real
-time, whose tasks all run at once, would wait for the others for ever."""
+time, whose tasks all run at once, would wait for the others forever."""
 SPARKS_OWN = 2
 """If no number is set."""
 

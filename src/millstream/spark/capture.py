@@ -1,4 +1,4 @@
-"""The records of one epoch of a source, as they lie in its system."""
+"""The records of one epoch of a source, as they are in its system."""
 
 from __future__ import annotations
 

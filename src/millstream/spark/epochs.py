@@ -74,7 +74,7 @@ def clock_of(lowered: Lowered, mode: Mode) -> Any:
 
 
 def ends(mode: Mode) -> bool:
-    """Whether it works off what there is: then no source is ever idle."""
+    """Whether it processes what there is: then no source is ever idle."""
     return isinstance(mode, MicroBatch) and mode.until_caught_up
 
 

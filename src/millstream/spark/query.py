@@ -176,7 +176,7 @@ def start(
 
 
 def history_of(mode: Mode, target: Target, policy: Checkpoints, spark: SparkSession, opened: ExitStack) -> Any:
-    """Notes what becomes of each checkpoint."""
+    """Notes what happens to each checkpoint."""
     most = min(policy.retained(mode), MOST_NOTED)
     noted = jvm.named("millstream.checkpoint.History")(
         target.job, target.folder.history, target.run, MODE_NAMES[type(mode)], most

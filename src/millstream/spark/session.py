@@ -33,7 +33,7 @@ HERE = Cluster()
 def prepare(given: SparkSession | None, jars: tuple[Jars, ...], on: Cluster = HERE, *, elsewhere: bool = False) -> None:
     """Brings what connectors need to Spark's class path: a job asks them about their topics before it has a session.
 
-    `elsewhere`: whether it lies on storages that are reached through Spark's JVM.
+    `elsewhere`: whether it is on storages that are reached through Spark's JVM.
     """
     refuse_connect(given)
     remote.through(files.bridge)

@@ -25,7 +25,7 @@ from millstream.spark.where import PYTHON, environment, together
 
 DRIVER = Path(__file__).resolve().parents[1] / "cli" / "driver.py"
 TOLD_ALONE = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles", DEPLOY_MODE)
-"""Settings that have options of their own."""
+"""Settings that have their own options."""
 EXECUTORS = "spark.executorEnv."
 DRIVERS = ("spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv.")
 """What the names of variables follow."""

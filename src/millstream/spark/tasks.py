@@ -7,7 +7,7 @@ import time
 from pyspark.sql import SparkSession
 
 PATIENCE = 10.0
-"""Seconds: a task that was told to end may be in the midst of something."""
+"""Seconds: a task that was told to end may be in the middle of something."""
 
 
 def failures(spark: SparkSession, query_run: str) -> list[str]:

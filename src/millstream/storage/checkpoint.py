@@ -10,7 +10,7 @@
 <checkpoint>/received/         a journal: what came from sources that cannot be read again
 <checkpoint>/requests/         what others ask of the run
 <checkpoint>/restoring.json    there while a savepoint is restored into it: no run begins
-<checkpoint>/retired.json      there when the job has gone on in another checkpoint: no run begins
+<checkpoint>/retired.json      there when the job has continued in another checkpoint: no run begins
 """
 
 from __future__ import annotations

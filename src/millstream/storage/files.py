@@ -72,7 +72,7 @@ class Files(Protocol):
         """`size`: how long it is, and stays, if that is known."""
 
     def names(self, folder: str) -> list[str]:
-        """What lies in a folder, by name; nothing if there is no such folder."""
+        """What is in a folder, by name; nothing if there is no such folder."""
 
     def entries(self, folder: str) -> list[Entry]:
         """The same with sizes, where these come along."""
@@ -104,7 +104,7 @@ def scheme(path: str) -> str:
 
 
 def files_at(path: str, at: Location | None = None) -> Files:
-    """The storage that a checkpoint, a journal or a sink's files lie on, by its scheme."""
+    """The storage that a checkpoint, a journal or a sink's files are on, by its scheme."""
     found = scheme(path)
     files = STORAGES.get(found)
     if files is None:

@@ -118,7 +118,7 @@ class RemoteFiles:
 
     def create(self, path: str, content: str | bytes) -> bool:
         """The store's client tries again when an answer is lost. What lies there then counts as its own if it is the
-        same content: who must know whether it was first puts a name of its own into it."""
+        same content: a caller that must know whether it was first puts a unique name into it."""
         return bool(_bridge().create(path, content.encode() if isinstance(content, str) else content))
 
     def replace(self, path: str, text: str) -> None:

@@ -58,7 +58,7 @@ OPTIMISED = -1
 
 
 class Topics:
-    """Names the topics of a case: sources that give few rows per epoch, sinks that are made when asked for."""
+    """Names the topics of a case: sources that give few rows per epoch, sinks that are created on demand."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
         self.path = path
@@ -89,7 +89,7 @@ class Case:
     """A job, and the changes of each of its sources.
 
     `epochs`: about how many the input is cut into, at random. `runs`: the job is stopped and started again from its
-    checkpoint, with a part of the input each time. `first`: topics that are read to their end, in a run of their own,
+    checkpoint, with a part of the input each time. `first`: topics that are read to their end, in their own run,
     before the others have anything: for jobs whose results depend on what was known when. `killed`: a job with a time
     is killed right after the commit of the last epoch that had rows, and started again.
     """
@@ -105,7 +105,7 @@ class Case:
 
 @dataclass
 class Trial:
-    """A case in a folder of its own."""
+    """A case in its own folder."""
 
     case: Case
     folder: Path
@@ -154,7 +154,7 @@ class Trial:
     def cut(self, topic: str, count: int) -> list[int]:
         if topic in self.case.first:
             return [0] + [count] * (self.case.runs + 1)
-        # Tables grow and then shrink (cases.py): in between, all that is asked of them has rows.
+        # Tables grow and then shrink (cases.py): in between, all queries have rows.
         inner = [self.random.randint(count // 4, count * 3 // 4) for _ in range(self.case.runs - 1)]
         return [0] * bool(self.case.first) + [0, *sorted(inner), count]
 
@@ -178,7 +178,7 @@ def check(case: Case, folder: Path, spark: SparkSession) -> Report:
 
 
 def catch_up(trial: Trial, limits: Limits, spark: SparkSession, *, killed: bool) -> Counter[str]:
-    """Works off what there is, in micro-batches; how many rows were late for each step. `killed`: right after the
+    """Processes what there is, in micro-batches; how many rows were late for each step. `killed`: right after the
     commit of the last epoch that had rows, and started again."""
     late: Counter[str] = Counter()
     if killed:
@@ -210,8 +210,8 @@ def refuse_unended(trial: Trial, last: int) -> None:
 
 def check_real_time(case: Case, folder: Path, spark: SparkSession, seconds: float = 120, every: str = EPOCH) -> Report:
     """Runs a case in real time until all input is committed, and compares after every epoch that read something. Its
-    input comes in portions while it runs. That the optimised plan says the same in batch is for `check` to see: it has
-    nothing to do with the mode."""
+    input comes in portions while it runs. That the optimised plan gives the same in batch is left to `check`: it does
+    not depend on the mode."""
     trial = Trial(case, folder)
     fed = trial.feed(PORTIONS)
     for _ in range(trial.runs):
@@ -259,7 +259,7 @@ def check_closing(
 
 
 def settle(trial: Trial, mode: RealTime, spark: SparkSession, *, killed: bool) -> Counter[str]:
-    """Works off what there is, in real time, until time has gone on behind it; how many rows were late for each
+    """Processes what there is, in real time, until time has passed it; how many rows were late for each
     step. `killed`: when the last rows are committed, and started again."""
     late: Counter[str] = Counter()
     for done in (*[caught_up] * killed, lambda trial: caught_up(trial) and settled(trial)):
@@ -270,7 +270,7 @@ def settle(trial: Trial, mode: RealTime, spark: SparkSession, *, killed: bool) -
 
 
 def work_off(run: Run, done: Callable[[], bool], seconds: float = 120) -> None:
-    """Until the run ends, or has done what it is to do: in real time it has no end."""
+    """Waits until the run ends, or has done its work: in real time it has no end."""
     try:
         wait_for(run, done, seconds)
     finally:
@@ -360,8 +360,8 @@ def written(sink: Sink, records: Mapping[int, list[Record]], last: int) -> dict[
 def results(
     job: Job, epochs: dict[int, list[Ends]], spark: SparkSession, optimised: bool
 ) -> dict[int, dict[str, Rows]]:
-    """What batch SQL says of every sink after every epoch, many epochs in one Spark job; and, if asked, what it says of
-    the optimised plan after the last."""
+    """What batch SQL gives for every sink after every epoch, many epochs in one Spark job; and, if asked, what it gives
+    for the optimised plan after the last."""
     own = spark.newSession()
     for name, setting in JUDGE.items():
         own.conf.set(name, setting)

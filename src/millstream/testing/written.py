@@ -1,6 +1,6 @@
 """What a job wrote in a test: by sink and epoch, and what is there after each.
 
-Rows of an epoch have no order of their own; here they are sorted, deletes first.
+Rows of an epoch have no order; here they are sorted, deletes first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Written = Row | Delete
 
 @dataclass(frozen=True)
 class Output:
-    """What one sink was given.
+    """What one sink received.
 
     `epochs[1]`: what the second epoch wrote. A stream: rows. A table: the new row of each key that changed, and
     `Delete(key)`; as a changelog, rows that came and `Delete(row)`. `tables[1]`: all that is there after it.

@@ -13,12 +13,12 @@ LONGEST_MS = 30
 
 
 Place = tuple[str, str]
-"""A point, and the sink that it is of, if there is one for each."""
+"""A point, and its sink, if each sink has such a point."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """The `number`-th time that an epoch came to a place; some places are there for each sink."""
+    """The `number`-th time that an epoch came to a place; some places exist for each sink."""
 
     point: str
     epoch: int

@@ -1,7 +1,7 @@
-"""The input of a run in real time, which would read all of it in its first epoch, and would never end.
+"""The input of a run in real time, which would otherwise read all of it in its first epoch, and never end.
 
-It is copied into a journal of the run's own, a portion each time that the last one is committed. After the last the run
-is stopped. The journal lies in the run's folder: an image has as much of the input as the run had been given by then.
+It is copied into the run's own journal, the next portion whenever the last one is committed. After the last one the run
+is stopped. The journal is in the run's folder: an image has as much of the input as the run had been given by then.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Portions:
         self._settling = SETTLING if any(source.time for source in sources) else 0
 
     def work_off(self, run: Run, checkpoint: str, portions: int = PORTIONS) -> None:
-        """Until all of these are committed, and time has gone on; what is committed is published when the run stops."""
+        """Runs until all of these are committed and time has moved on; the run publishes them when it stops."""
         while True:
             epochs = committed(checkpoint)
             if self._read(epochs) and not self._give(portions) and self._settled(epochs):

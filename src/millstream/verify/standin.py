@@ -1,4 +1,4 @@
-"""A database that lies in a folder, in place of one that a job must not touch: SQLite, each epoch one transaction."""
+"""A database that is in a folder, in place of one that a job must not touch: SQLite, each epoch one transaction."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ from millstream.verify.faults import Fault, Place, Visit
 
 class Watch:
     """Of one run: remembers every visit, and does something where a fault is to be, or at the next visit of that place
-    if it is not met as often as in the run that the fault was chosen from: in real time epochs end where they like."""
+    if it is not met as often as in the run that the fault was chosen from: in real time epochs end at varying
+    points."""
 
     def __init__(self, faults: Iterable[Fault] = (), act: Callable[[Fault], None] | None = None) -> None:
         self.seen: list[Visit] = []
@@ -69,7 +70,7 @@ class Watch:
 
 
 class Listener:
-    """Hears of visits; `watch` says what to do about them."""
+    """Receives visits; `watch` says what to do about them."""
 
     def __init__(self) -> None:
         self.watch = Watch()

@@ -16,7 +16,7 @@ from millstream.storage import CheckpointFolder, for_hadoop
 
 @dataclass(frozen=True)
 class FileSource:
-    """Files that come to lie in a folder. Each is read once, whole: put it there by a rename."""
+    """Files that arrive in a folder. Each is read once, whole: put it there by a rename."""
 
     path: str
     files: FileFormat

@@ -1,4 +1,4 @@
-"""What is known of a reception, beside its journal: as FORMAT.md says.
+"""What is known about a reception, beside its journal: as FORMAT.md says.
 
 <checkpoint>/received/<table>.json           its slot, its table and key, its snapshot when that is whole
 <checkpoint>/received/<table>.acknowledged   how far in the database's log the slot was told to go

@@ -1,4 +1,4 @@
-"""Publishes with many confirms on their way: a thread of its own runs the client, and answers heartbeats meanwhile."""
+"""Publishes with many confirms on their way: its own thread runs the client, and answers heartbeats meanwhile."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def squares(argument: Argument) -> tuple[Accumulator, ...]:
 
 
 def spread(name: str, forms: tuple[Form, ...], fewest: int, result: str) -> Function:
-    """`fewest`: with this many values or fewer there is no result. `result`: what becomes of the `{variance}`."""
+    """`fewest`: with this many values or fewer there is no result. `result`: what happens to the `{variance}`."""
 
     def of_squares(argument: Argument, results: tuple[str, ...]) -> str:
         kept = f"({results[0]})"

@@ -70,7 +70,7 @@ class Known:
 
 
 def looked_up(frame: DataFrame, node: Lookup, table: DataFrame, riding: list[str]) -> DataFrame:
-    """The step by itself, on rows that stand in columns of their own. `riding`: columns that go along."""
+    """The step by itself, on rows that stand in their own columns. `riding`: columns that go along."""
     known = Known(node, frame, table)
     listed = frame.selectExpr("*", f"{known.ask(field)} AS `_listed`")
     explode = "explode_outer" if node.outer else "explode"

@@ -1,6 +1,6 @@
 """Results of no rows at all: a group by nothing has one before its first row has come.
 
-Plain SQL fails there on `count(*) / count(DISTINCT x)`, and so would a job, for ever, before its input begins. Such a
+Plain SQL fails there on `count(*) / count(DISTINCT x)`, and so would a job, forever, before its input begins. Such a
 result is NULL instead, in every mode. It depends on the rows alone, not on whether there were any before: the sum of
 the changes is what a batch over the same rows gives.
 """

@@ -96,7 +96,7 @@ def weighed(source: Source, rows: DataFrame) -> DataFrame:
 
 
 def stored_schema(source: Source, spark: SparkSession) -> StructType:
-    """As it lies in files: with the op of a changelog in front."""
+    """As it is in files: with the op of a changelog in front."""
     op = [StructField("op", StringType())] if source.options.changelog else []
     return StructType([*op, *spark_schema(source, spark).fields])
 

@@ -113,7 +113,7 @@ class SlidingTold(Told):
 @dataclass(frozen=True)
 class LifetimeTold:
     """How long a join keeps a side's rows after the time in a field. `late_ms`: older ones are late; None: none is.
-    `exact`: what becomes of them then is seen."""
+    `exact`: what happens to them then is seen."""
 
     field: str
     keep_ms: int

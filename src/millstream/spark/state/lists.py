@@ -1,6 +1,6 @@
 """The lists that a job's state consists of: for each operator its state variables, and its timers.
 
-Where a list lies in a stage (column family, tag, slots) is known by the shape that the checkpoint keeps of its state. A
+Where a list is in a stage (column family, tag, slots) is known by the shape that the checkpoint keeps of its state. A
 row of a list has none of that: its operator's own key columns, and what is kept there.
 
     value  key, value     list  key, index, value     map  key, entry, value     timers  key, at_ms

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from millstream.spark.state.reading import SavedList, frame
 
 SPREAD = ("key", "entry", "value")
-"""Columns whose fields are columns of their own."""
+"""Columns whose fields become separate columns."""
 AT = "at_ms"
 
 
