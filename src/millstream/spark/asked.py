@@ -1,4 +1,4 @@
-"""How many executors are asked for: YARN and Kubernetes give that number, a standalone cluster all that it has."""
+"""How many executors to ask for: YARN and Kubernetes give that number, a standalone cluster all that it has."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from millstream.spark.slots import Need, lacking, local
 INSTANCES, CORES, CPUS = "spark.executor.instances", "spark.executor.cores", "spark.task.cpus"
 DYNAMIC, LEAST = "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.minExecutors"
 RECOVERY = "spark.kubernetes.allocation.recoveryMode.enabled"
-"""Once a pod was killed, which Spark takes for a lack of memory, it would give each that follows a single slot. Real
-time, whose tasks all run at once, would wait for the others forever."""
+"""After a pod is killed, Spark assumes a lack of memory and gives each new pod a single slot. Real time, whose tasks
+all run at once, would wait for the others forever."""
 SPARKS_OWN = 2
 """If no number is set."""
 

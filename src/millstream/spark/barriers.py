@@ -18,7 +18,7 @@ WANTED = "spark.millstream.barriers"
 PATIENCE = "spark.millstream.barriers.patience"
 """How many milliseconds a barrier may take to come through."""
 SETTINGS = {WANTED: "true", PATIENCE: "600000"}
-"""What holds unless the session says otherwise."""
+"""The default, unless the session says otherwise."""
 DELTAS = "spark.sql.streaming.stateStore.minDeltasForSnapshot"
 SPARSE = "100"
 """How many epochs save only their changes before one saves a snapshot of all state, which the task waits for."""
@@ -43,7 +43,7 @@ def pauses(mode: Mode, target: Target, spark: SparkSession) -> str | None:
 
 
 def in_explain() -> str | None:
-    """The same, of the session that is there, if there is one and it can run jobs."""
+    """The same for the current session, if there is one and it can run jobs."""
     spark = SparkSession.getActiveSession()
     return pausing(spark) if spark is not None and loaded.has_kernels(spark) else None
 

@@ -9,7 +9,7 @@ FLOWS = "millstream.flows"
 WAIT = "spark.millstream.python.wait"
 """How many milliseconds rows may wait for others with which they go to Python."""
 SETTINGS = {WAIT: "5"}
-"""What holds unless the session says otherwise."""
+"""The default, unless the session says otherwise."""
 
 
 def let_flow(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""What Kubernetes takes for granted where a job is started: an image, and leave to make pods of it."""
+"""What Kubernetes expects where a job is started: an image, and permission to create pods from it."""
 
 from __future__ import annotations
 
@@ -88,6 +88,6 @@ def address(master: str) -> tuple[str, int]:
 
 
 def url(master: str) -> SplitResult:
-    """As Spark reads it: https, if nothing else is said."""
+    """As Spark reads it: https by default."""
     plain = master.removeprefix(SCHEME)
     return urlsplit(plain if "://" in plain else f"https://{plain}")

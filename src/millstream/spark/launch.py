@@ -76,10 +76,10 @@ def launch(settings: dict[str, str]) -> None:
 
 
 class Undisturbed(dict[str, Any]):
-    """How the JVM's process is made: it ignores SIGTERM, as it ignores Ctrl-C by what pyspark sets here.
+    """How the JVM's process is started: it ignores SIGTERM, just as pyspark makes it ignore Ctrl-C.
 
-    Who ends all processes of a service at once, as systemd does, would take Spark away from under a job that is about
-    to stop cleanly. The JVM ends when this process does.
+    systemd ends all processes of a service at once, and would take Spark away from a job that is about to stop cleanly.
+    The JVM ends when this process does.
     """
 
     def __setitem__(self, name: str, value: Any) -> None:

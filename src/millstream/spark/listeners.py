@@ -22,7 +22,7 @@ def listen(listener: Any, spark: SparkSession, opened: ExitStack) -> None:
 def listen_for_sources(
     plan: JobPlan, job: str, query: StreamingQuery, spark: SparkSession, opened: ExitStack
 ) -> list[Any]:
-    """Those that sources ask for."""
+    """The listeners that sources ask for."""
     made = []
     for place, source in enumerate(plan.sources):
         if isinstance(source.options, HasListeners):

@@ -1,6 +1,6 @@
 """Where a session that Millstream makes runs, and with which settings.
 
-Said by the user, by spark-submit or by Spark's own files; this machine only if nothing is said.
+Chosen by the user, by spark-submit or by Spark's own files; otherwise this machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REQUIRED = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # The form of saved state that real time needs: a job may go on in another mode than it began in.
+    # The form of saved state that real time needs: a job may continue in another mode than it began in.
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # Kernels hand rows over whole. This rule would renumber the fields of their structs, and read the wrong ones.
     "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
@@ -47,7 +47,7 @@ OWN = {
     # A tenth of Spark's own interval: ten times as many may fail before an executor gives up.
     "spark.executor.heartbeat.maxFailures": "600",
     "spark.sql.adaptive.enabled": "false",
-    # How long a row waits in a half-filled buffer of the streaming shuffle: Spark's 50 ms are most of a row's way.
+    # How long a row waits in a half-filled buffer of the streaming shuffle: Spark's 50 ms are most of a row's latency.
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
     # Spark's streaming shuffle, through which barriers can flow. It can only be chosen when Spark starts.
     "spark.shuffle.manager.incremental": "millstream.barrier.BarrierShuffle",
@@ -81,7 +81,7 @@ SUPPLEMENTED = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOption
 
 
 def at_launch(on: Cluster, jars: tuple[Jars, ...], extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What the JVM is started with: jars, the size of its memory. The rest is said when the session is made.
+    """What the JVM is started with: jars, the size of its memory. The rest is set when the session is created.
 
     No local master: Spark's own word for it, `local[*]`, shows later that none was chosen.
     """
@@ -98,7 +98,7 @@ def submitted() -> str | None:
 
 
 def said() -> dict[str, str]:
-    """The settings that the JVM was started with, by whomever."""
+    """The settings that the JVM was started with, whoever started it."""
     return dict(SparkConf().getAll())
 
 
@@ -149,7 +149,7 @@ def environment(on: Cluster, there: Mapping[str, str]) -> dict[str, str]:
 
 
 def together(*lists: str | None) -> str:
-    """Lists with commas as one, in which nothing comes twice."""
+    """Comma-separated lists as one, without duplicates."""
     return ",".join(dict.fromkeys(part for one in lists if one for part in one.split(",") if part))
 
 
@@ -165,19 +165,19 @@ def add_jars(settings: Mapping[str, str]) -> None:
 
 
 def set_python() -> None:
-    """Executors run the Python that this process runs, unless something is said."""
+    """Executors run the Python that this process runs, unless another is set."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def use_python(spark: SparkSession) -> None:
-    """Spark's own setting, which it heeds under spark-submit alone."""
+    """Spark's own setting, which it uses only under spark-submit."""
     wanted = spark.sparkContext.getConf().get(PYTHON)
     if wanted is not None:
         spark.sparkContext.pythonExec = wanted
 
 
 def remote() -> str | None:
-    """What of the environment would have pyspark make a session of Spark Connect. An address may hold a token."""
+    """The variables that would make pyspark create a session of Spark Connect. An address may hold a token."""
     if SparkContext._active_spark_context is not None:
         return None
     if is_remote():

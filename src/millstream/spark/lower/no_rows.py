@@ -22,7 +22,7 @@ KNOWN: dict[tuple[str, ...], bool] = {}
 
 
 def failing(results: tuple[Result, ...], calls: dict[str, str], rows: DataFrame) -> frozenset[str]:
-    """The names of the results that cannot be worked out of no rows. `calls`: the figures, as Spark's aggregates."""
+    """The names of the results that cannot be computed without rows. `calls`: the figures, as Spark's aggregates."""
     risky = [part for part in results if Expr(part.sql).tree.find(*MAY_FAIL) is not None]
     return frozenset(part.name for part in risky if fails(part.sql, calls, rows))
 

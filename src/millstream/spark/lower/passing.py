@@ -19,7 +19,7 @@ BUCKETS = 64
 
 
 def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:
-    """Rows of one key take the same way, so that a retraction cannot overtake its row, nor an update its old form."""
+    """Rows of one key take the same route, so that a retraction cannot overtake its row, nor an update its old form."""
     fields = [field(name) for name in operator.node.carries]
     by = together(operator.node)
     same = fields if by is None else [field(name) for name in by]

@@ -1,4 +1,4 @@
-"""What kernels are told: one class per kind of operator, and the one place where they become JSON.
+"""The kernels' settings: one class per kind of operator, and the one place where they become JSON.
 
 The kernels have a record for each, which refuses fields that it does not know and fields that are missing. Saved state
 does not depend on any of this: see state.py.
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Told:
-    """What an operator of one kind is told, beside its name and where its rows stand."""
+    """The settings of one kind of operator, beside its name and where its rows are."""
 
     kind: ClassVar[str]
 

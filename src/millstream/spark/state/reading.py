@@ -80,7 +80,7 @@ class OpenedState:
         self._saving = saving
 
     def write(self) -> tuple[SavedList, ...]:
-        """Writes all lists as Parquet. Timers that there are none of are left out."""
+        """Writes all lists as Parquet. Empty lists of timers are left out."""
         found = json.loads(asked(self._saving.write))
         return tuple(saved(one) for one in found if one["rows"] or one["kind"] != TIMERS)
 

@@ -1,4 +1,4 @@
-"""Lists of state as tables for people: the columns of a key and of a value side by side."""
+"""Lists of state as tables for users: the columns of a key and of a value side by side."""
 
 from __future__ import annotations
 
