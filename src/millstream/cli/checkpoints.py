@@ -1,4 +1,4 @@
-"""`millstream checkpoints`: what became of a job's last checkpoints."""
+"""`millstream checkpoints`: a job's last checkpoints."""
 
 from __future__ import annotations
 

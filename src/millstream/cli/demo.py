@@ -1,4 +1,4 @@
-"""`millstream demo`: the main job, live, and at its end the proof that it was right."""
+"""`millstream demo`: the main job, live, and at the end the proof that it was right."""
 
 from __future__ import annotations
 

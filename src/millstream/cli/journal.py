@@ -89,7 +89,7 @@ def _append_lines(out: log.Producer, stdin: BinaryIO, field: str | None) -> tupl
 
 
 def _lines(stdin: BinaryIO, when_idle: Callable[[], None]) -> Iterator[bytes]:
-    """Lines as they come. Before it must wait for more, what was read is made durable."""
+    """Lines as they come. Before waiting for more, makes what was read durable."""
     rest = b""
     while data := _read_some(stdin):
         *lines, rest = (rest + data).split(b"\n")
@@ -109,7 +109,7 @@ def _is_ready(stdin: BinaryIO) -> bool:
     try:
         return bool(select.select([stdin.fileno()], [], [], 0)[0])
     except (OSError, ValueError):
-        return True  # not a file of the system's
+        return True  # not a real file
 
 
 def _key_of(line: bytes, number: int, field: str | None) -> str | None:
@@ -183,7 +183,7 @@ def _print_all(reader: log.Reader, follow: bool, limit: int | None, show: Callab
 
 
 def _is_hung_up(stdout: BinaryIO) -> bool:
-    """Whether the other end of the pipe is gone: else it would be noticed only when the next record comes."""
+    """Whether the other end of the pipe is gone; otherwise only the next record would show it."""
     try:
         pipe = select.poll()
         pipe.register(stdout.fileno(), 0)
@@ -210,7 +210,7 @@ def _start(text: str, partitions: int) -> Start:
 
 
 def _value_text(record: log.Record) -> str:
-    """The value as one line of JSON: itself, a string if it is other text, base64 if it is no text."""
+    """The value as one line of JSON: itself, a string if it is other text, base64 if it is not text."""
     value = record.value
     if value is None:
         return "null"

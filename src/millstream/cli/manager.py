@@ -1,4 +1,4 @@
-"""`millstream manager`: runs jobs for a team, and shows how they are."""
+"""`millstream manager`: runs jobs for a team, and shows their state."""
 
 from __future__ import annotations
 

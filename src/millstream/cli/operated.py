@@ -1,4 +1,4 @@
-"""What is done to the state and the code of a job that a manager runs: savepoint, restore, rescale, diff, upgrade."""
+"""Operations on the state and the code of a job that a manager runs: savepoint, restore, rescale, diff, upgrade."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MANAGER_HELP = "JOB is the name of a job there. By default MILLSTREAM_MANAGER, o
 
 @dataclass(frozen=True)
 class Manager:
-    """Where a command is sent that is for a job of a manager."""
+    """Where a command for a job of a manager is sent."""
 
     url: str | None
     token: str | None
@@ -39,7 +39,7 @@ class Manager:
     as_json: bool
 
     def has(self, job: str) -> bool:
-        """Whether the job is named, as a manager knows it, and not a file or a folder."""
+        """Whether it is the name of a manager's job, and not a file or a folder."""
         if self.url is not None:
             return True
         somewhere = "MILLSTREAM_MANAGER" in os.environ or Home(default_home()).address.exists()
@@ -87,7 +87,7 @@ def or_managed(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def followed(client: Client, name: str, operation: dict[str, Any], quiet: bool) -> dict[str, Any]:
-    """An operation, when it has ended. Its steps are told on stderr."""
+    """An operation, when it has ended. Its steps are shown on stderr."""
     step = ""
     while operation["state"] == "running":
         if operation["step"] != step and not quiet:
@@ -99,7 +99,7 @@ def followed(client: Client, name: str, operation: dict[str, Any], quiet: bool) 
 
 
 def settle(client: Client, name: str, operation: dict[str, Any], wait: bool, as_json: bool) -> None:
-    """Follows an operation to its end, and says what came of it."""
+    """Follows an operation to its end, and shows the result."""
     if wait:
         operation = followed(client, name, operation, as_json or not sys.stderr.isatty())
     if as_json:

@@ -1,4 +1,4 @@
-"""`millstream replay`: an epoch of a job once more, and nothing is written."""
+"""`millstream replay`: runs an epoch of a job again, without writing anything."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def compared(done: Rescaled) -> str:
 
 
 def shared(done: Rescaled) -> str:
-    """Each task's part of the state, and what it cost to give it that."""
+    """Each task's part of the state, and what the rescale cost."""
     lines = []
     for number, rows in enumerate(done.shares, 1):
         whole = sum(rows) or 1

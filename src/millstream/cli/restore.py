@@ -1,4 +1,4 @@
-"""`millstream restore`: a new checkpoint for a job, out of a savepoint."""
+"""`millstream restore`: a new checkpoint for a job, from a savepoint."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Chosen:
     new_source: tuple[str, ...] = ()
 
     def asked(self) -> dict[str, Any]:
-        """As a manager is asked."""
+        """As a request to a manager."""
         if self.from_now or self.new_source:
             raise click.UsageError("a manager does not know --from-now and --new-source: name the job's file.")
         return {"was": self.was, "drop": list(self.drop), "start_empty": list(self.start_empty)}

@@ -92,7 +92,7 @@ def follow(job: Job, mode: Mode | None) -> None:
         click.echo(f"{job.name}: metrics at {run.metrics_url}", err=True)
     run.wait()
     if run.state is State.STOPPED and sys.stderr.isatty():
-        click.echo(err=True)  # behind the terminal's ^C
+        click.echo(err=True)  # after the terminal's ^C
     progress = run.progress()
     after = f" after epoch {progress.epoch}" if progress else ""
     click.echo(f"{job.name}: {run.state.value}{after}", err=True)

@@ -1,4 +1,4 @@
-"""`millstream savepoint`: saves the state of a job, which may run meanwhile."""
+"""`millstream savepoint`: saves the state of a job, which may be running."""
 
 from __future__ import annotations
 

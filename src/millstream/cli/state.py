@@ -1,4 +1,4 @@
-"""`millstream state`: what the steps of a job have in state."""
+"""`millstream state`: the state of a job's steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from millstream.runtime.state import Row, SavedState, changes, saved_state, tabl
 from millstream.spark.state.reading import SavedList
 
 WEIGHT = "_w"
-"""The column that says whether a row came (1) or went (-1)."""
+"""The column that says whether a row was added (1) or removed (-1)."""
 MOST_ROWS = 1_000
 """Of each list, as a manager gives them."""
 
@@ -100,7 +100,7 @@ def rows_of(found: SavedState, one: SavedList) -> list[Row]:
 
 
 def changed(first: SavedState, last: SavedState) -> Iterator[tuple[SavedList, list[Row]]]:
-    """Of each list, the rows that went and those that came."""
+    """For each list, the removed rows and the added ones."""
     lists = {(one.operator, one.name): one for state in (first, last) for one in state.lists}
     for place, one in lists.items():
         sides = [

@@ -1,4 +1,4 @@
-"""`millstream token`: who may speak to a manager. In the manager's folder, on its own machine."""
+"""`millstream token`: who may use a manager. Works in the manager's folder, on its own machine."""
 
 from __future__ import annotations
 

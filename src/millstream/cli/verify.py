@@ -1,4 +1,4 @@
-"""`millstream verify`: kills a job at every place, and shows that nothing is lost and nothing is there twice."""
+"""`millstream verify`: kills a job at every place, and shows that nothing is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def verify(
 
 
 def reached(storage: str | None) -> str | None:
-    """The storage by its full address, within reach of this process, which reads what was written there."""
+    """The storage by its full address; this process can reach it, to read what was written there."""
     if storage is None:
         return None
     from millstream.spark.reach import reach

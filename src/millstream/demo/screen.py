@@ -20,7 +20,7 @@ LINE_EVERY = 3.0
 
 class Screen(Protocol):
     def wait(self, text: str) -> None:
-        """Tells what the user waits for, until told otherwise."""
+        """Shows what the user is waiting for, until the next call."""
 
     def say(self, text: str) -> None:
         """Shows a text, and that nothing is being waited for."""

@@ -1,4 +1,4 @@
-"""Deletes what a topic is not to keep: whole segments, from the beginning of a partition. The last one stays."""
+"""Deletes what a topic need not keep: whole segments, from the beginning of a partition. The last one stays."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def trim_partition(where: Partition, keep: Keep) -> int:
 
 
 def segments(where: Partition) -> list[Segment]:
-    """All that lie there, in the order of the log."""
+    """All segments in the folder, in the order of the log."""
     parsed = (fmt.parse_segment(entry.name, entry.size) for entry in where.files.entries(where.folder))
     return sorted((segment for segment in parsed if segment is not None), key=lambda segment: segment.order)
 
 
 def is_old(where: Partition, segment: Segment, keep: Keep) -> bool:
-    """Whether whatever lies before a segment is too old: it was begun when they were ended."""
+    """Whether everything before a segment is too old: it was begun when they ended."""
     if keep.milliseconds is None:
         return False
     file = SegmentFile.of(where, segment)

@@ -98,8 +98,8 @@ def create(
 ) -> None:
     """Creates a topic, and the journal if it is not there yet.
 
-    `keep`: for how long records stay, as in `"7 days"`; `keep_bytes`: how much of each partition stays. Whole segments
-    are deleted, the oldest first, by the writers; without these, all is kept.
+    `keep`: how long records are kept, such as `"7 days"`; `keep_bytes`: how much of each partition is kept. Whole
+    segments are deleted, the oldest first, by the writers; without these, all is kept.
     """
     _check(topic, partitions)
     kept = _keep(topic, keep, keep_bytes)
@@ -133,7 +133,7 @@ def topics(path: JournalPath) -> list[str]:
 
 
 def describe(path: JournalPath, topic: str) -> TopicInfo:
-    """What a topic holds: offsets, records, bytes, segments, who writes."""
+    """What a topic holds: offsets, records, bytes, segments, its writers."""
     found = open_topic(path, topic)
     partitions = tuple(_describe_partition(found.partition(n)) for n in range(found.partitions))
     return TopicInfo(topic, partitions)
@@ -165,12 +165,12 @@ def _keep(topic: str, age: str | None, size: int | None) -> Keep:
 
 
 def _journal(path: JournalPath) -> str:
-    """The journal's address: within reach if it is not a folder of this machine."""
+    """The journal's address; makes it reachable if it is not a local folder."""
     journal = os.fspath(path)
     files = files_at(journal)
     if files.local:
         return files.resolved(journal) if journal.startswith("file:") else str(Path(journal))
-    # Not at the top: who reads and writes folders of this machine needs no Spark.
+    # Not at the top: reading and writing local folders needs no Spark.
     from millstream.spark.reach import reach
 
     reach(journal)
@@ -235,7 +235,7 @@ def _fill(folder: Path, description: dict[str, Any]) -> None:
 
 def _create_file(journal: str, topic: str, description: dict[str, Any]) -> bool:
     """The description is the topic: folders come with the first file in them."""
-    # Of two who make it at the same time, one does: what they write differs.
+    # If two create it at the same time, one succeeds: what they write differs.
     made = {**description, "made": secrets.token_hex(8)}
     return files_at(journal).create(_description(journal, topic), json.dumps(made) + "\n")
 

@@ -23,7 +23,7 @@ class WholeSegments:
         """A segment that is not written yet, or may or may not be; and the offset after it."""
 
     def append(self, frame: bytes) -> int:
-        """Takes a frame into the buffer and says its offset. If this raises, the frame was not taken."""
+        """Takes a frame into the buffer and returns its offset. If this raises, the frame was not taken."""
         if self._buffer and len(self._buffer) + len(frame) > self._segment_bytes:
             self.flush()
         self._buffer += frame

@@ -1,4 +1,4 @@
-"""Writes a run's reports, once a second, from its own thread: a sick run is reported on, too."""
+"""Writes a run's reports, once a second, from its own thread: a hanging run is reported on, too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from millstream.reports.folder import RunFolder, append, replace
 EVERY = 1.0
 SAMPLE_EVERY = 5.0
 CHECKPOINTS_EVERY = 10.0
-"""Their files are listed, so it takes a while; and longer, the more there are: then it is done less often."""
+"""Their files are listed, which takes longer the more there are: then it is done less often."""
 SHARE = 200
 """Takes at most one part in this many of a run's time."""
 MOST_CHECKPOINTS = 100

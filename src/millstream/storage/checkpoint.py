@@ -28,7 +28,7 @@ class CheckpointFolder:
 
     @classmethod
     def at(cls, address: str) -> CheckpointFolder:
-        """By its full address, however it was given; an error if nothing can be kept there."""
+        """By its full address, however it was given; an error if it cannot hold a checkpoint."""
         return cls(files_at(address).resolved(address))
 
     @property
@@ -89,7 +89,7 @@ class CheckpointFolder:
 
     @property
     def query(self) -> str:
-        """What Spark knows of the query: its id."""
+        """What Spark knows about the query: its id."""
         return f"{self.spark}/metadata"
 
     @property
@@ -134,7 +134,7 @@ class CheckpointFolder:
         return json.loads(line) if line.startswith("{") else {}
 
     def committed(self) -> list[int]:
-        """The epochs that are committed, as far as Spark still has them. Beside them lie checksums."""
+        """The epochs that are committed, as far as Spark still has them. Checksums are beside them."""
         return sorted(int(name) for name in self.files.names(self.commits) if name.isdecimal())
 
 

@@ -1,4 +1,4 @@
-"""Files of a storage, and which storage an address is of.
+"""Files of a storage, and the storage of an address.
 
 A path is text, with slashes: a storage that is not a disk has addresses, not paths of this machine.
 """
@@ -78,16 +78,16 @@ class Files(Protocol):
         """The same with sizes, where these come along."""
 
     def create(self, path: str, content: str | bytes) -> bool:
-        """Writes a new file. False if there is one: of several who try at the same time, one succeeds."""
+        """Writes a new file. False if there is one: if several try at the same time, one succeeds."""
 
     def replace(self, path: str, text: str) -> None:
         """Writes a file in place of the one that is there. Others find the old one or the new one, whole."""
 
     def delete(self, path: str) -> None:
-        """Takes a file away, if it is there. After a power cut it may be back."""
+        """Deletes a file, if it is there. After a power cut it may be back."""
 
     def delete_all(self, folder: str) -> None:
-        """Takes a folder away, with all that is in it."""
+        """Deletes a folder, with all that is in it."""
 
 
 STORAGES: dict[str, Files] = {

@@ -15,7 +15,7 @@ from millstream.storage.local import PART
 
 
 class Input(Protocol):
-    """What is asked of a file that is open, in the JVM."""
+    """The methods of an open file in the JVM."""
 
     def read(self, position: int, length: int, /) -> bytes: ...
 
@@ -27,7 +27,7 @@ class Input(Protocol):
 
 
 class Bridge(Protocol):
-    """What is asked of the JVM."""
+    """The methods of the JVM's side."""
 
     def read(self, path: str, /) -> bytes | None: ...
 
@@ -49,7 +49,7 @@ _bridges: list[Callable[[], Bridge]] = []
 
 
 def through(bridge: Callable[[], Bridge]) -> None:
-    """Whom to ask for the way to the JVM, from now on."""
+    """Sets what gives access to the JVM, from now on."""
     _bridges[:] = [bridge]
 
 

@@ -28,7 +28,7 @@ def refused(job: str, found: re.Match[str], steps: tuple[Affected, ...]) -> Mill
 
 ERRORS = Errors(
     patterns=(
-        # The second is said in real time.
+        # The second message comes in real time.
         ErrorPattern(
             re.compile(r"(?:Some data may have been lost.*?Reason:|OffsetOutOfRangeException:)\s*([^\n]+)", re.DOTALL),
             lost,

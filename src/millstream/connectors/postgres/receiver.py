@@ -1,7 +1,7 @@
 """Receives the changes of one table: appended to the journal durably, and only then acknowledged to the slot.
 
 Every record says in a header where in the log of the database it was, so that what is received again after a crash is
-passed over.
+skipped.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PostgresReceiver:
         self._done = (0, -1)
         """Of the last change that the journal holds."""
         self._moved = 0
-        """Up to where the slot has moved on."""
+        """How far the slot has advanced."""
         if not exists(folder, table.name):
             create(folder, table.name, 1)
 
@@ -97,7 +97,7 @@ class PostgresReceiver:
         module = psycopg_module()
         connection = connect(self._address)
         try:
-            # The text of a value must not depend on who reads it.
+            # The text of a value must not depend on the reader's settings.
             connection.execute(
                 "SET datestyle = ISO; SET timezone = 'UTC'; SET bytea_output = hex; SET intervalstyle = iso_8601"
             )
@@ -228,7 +228,7 @@ class PostgresReceiver:
         return self._table.key_of(self._table.row(relation.columns, texts))
 
     def _whole(self, connection: Any, relation: Relation, message: Changed) -> dict[str, Any]:
-        """The new row. Values too large to be sent again are those of the old row, or are asked of the table."""
+        """The new row. Large values that were not sent again come from the old row, or from the table."""
         assert message.after is not None
         values = list(message.after)
         missing = [i for i, value in enumerate(values) if isinstance(value, Unchanged)]
@@ -253,7 +253,7 @@ class PostgresReceiver:
         return self._table.row(names, found) if found else dict.fromkeys(names)
 
     def _live(self, place: tuple[int, int]) -> Iterable[bytes]:
-        """The keys that had a row before that place in the log: the same ones if a crash makes it be read again."""
+        """The keys that had a row before that place in the log: the same ones if it is read again after a crash."""
         live: dict[bytes, None] = {}
         for record in read(self._folder, self._table.name):
             assert record.key is not None

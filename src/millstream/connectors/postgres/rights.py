@@ -34,7 +34,7 @@ def obtain(connection: Any, table: str, wanted: tuple[str, ...]) -> None:
 def made(connection: Any) -> tuple[str, list[str]]:
     """The table of epochs, and the SQL that makes it where the role may not.
 
-    It is looked for first: CREATE … IF NOT EXISTS takes the right to make it also where it is there.
+    It is looked for first: CREATE … IF NOT EXISTS needs the right to create it even if it exists.
     """
     errors = psycopg_module().errors
     if connection.execute("SELECT to_regclass(%s)", [EPOCHS]).fetchone() == (None,):
@@ -49,7 +49,7 @@ def made(connection: Any) -> tuple[str, list[str]]:
 
 
 def may(connection: Any, table: str, right: str) -> bool:
-    """A right to some columns may be enough: which ones, the server says."""
+    """A right to some columns may be enough; the server says which ones."""
     by = "has_table_privilege" if right == "DELETE" else "has_any_column_privilege"
     (found,) = connection.execute(f"SELECT {by}(to_regclass(%s), %s)", [table, right]).fetchone()
     return bool(found)
