@@ -22,8 +22,7 @@ public final class Aggregate extends GroupOperator {
 
   private final GroupState group;
   /**
-   * Whether the rows are those of windows: one that comes after the window's end is late. Of results of windows none
-   * is.
+   * Whether the rows belong to windows: one that comes after its window's end is late. Results of windows never are.
    */
   private final boolean dropsLate;
   /** Whether only the last result is sent, when the group ends. */

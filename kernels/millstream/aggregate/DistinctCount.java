@@ -11,8 +11,8 @@ import org.apache.spark.sql.types.StructType;
 /**
  * How many different values there are, for each of several filters: {@code [(value, w0, w1, …), …]}.
  *
- * <p>The counts are kept, and the values with their weights. Of values that are never taken back, only whether they are
- * there is kept.
+ * <p>The counts are kept, and the values with their weights. For values that are never taken back, only their presence
+ * is kept.
  */
 final class DistinctCount extends Accumulator {
   private static final long serialVersionUID = 1L;

@@ -18,10 +18,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.avro.Schema;
 
-/**
- * A schema registry that speaks Confluent's protocol. What it has said once it is not asked again: a schema's id is for
- * good.
- */
+/** A schema registry that speaks Confluent's protocol. Its answers are kept: a schema's id never changes. */
 public final class Registry implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -95,7 +92,7 @@ public final class Registry implements Serializable {
     return request;
   }
 
-  /** Not so where the address is wrong, and nothing is found there at all. */
+  /** Not if the address is wrong and nothing is found there at all. */
   private static boolean unknownSchema(String body) {
     try {
       return JSON.readTree(body).path("error_code").asInt() == UNKNOWN_SCHEMA;

@@ -28,7 +28,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
   private static final long LOOK_MILLIS = 50;
-  /** Where epochs are longer, time goes on between barriers, too. */
+  /** If epochs are longer, time also moves between barriers. */
   private static final long LIGHT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   /** How often sources are asked whether they have more partitions. */
@@ -85,7 +85,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     return made;
   }
 
-  /** What lets event time go on without sources that are idle. To be called before the query is started. */
+  /** What lets event time move without idle sources. To be called before the query is started. */
   public void goBy(IdleSources sources) {
     idle = sources;
   }
@@ -160,7 +160,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     return closed || !query.isActive();
   }
 
-  /** Until then; false: the run is over. */
+  /** Waits until then; false: the run is over. */
   private boolean rest(long until) throws InterruptedException {
     for (long left = until - System.nanoTime(); left > 0 && !over(); left = until - System.nanoTime()) {
       TimeUnit.NANOSECONDS.sleep(Math.min(left, TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS)));

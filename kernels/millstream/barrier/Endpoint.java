@@ -22,7 +22,7 @@ import scala.runtime.BoxedUnit;
 final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   private static final byte[] HEARD = {};
   private static final long FRESH_NANOS = 1_000_000_000;
-  /** It is told every second, as long as it is so. */
+  /** It is reported every second, as long as it lasts. */
   private static final long RECENT_NANOS = 3_000_000_000L;
 
   private final RpcEnv env;
@@ -37,14 +37,14 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   /** By source and its partition. */
   private final Map<String, Map<Integer, Quiet>> quiet = new ConcurrentHashMap<>();
 
-  /** By step, when it was last told that its code does not come back, and what was told. */
+  /** By step, when its running code was last reported, and the report. */
   private final Map<String, Told> working = new ConcurrentHashMap<>();
 
   private record Told(long at, long seconds) {}
 
   private Barrier last;
 
-  /** For how long there was no row, and when that was heard. */
+  /** For how long there was no row, and when that was reported. */
   private record Quiet(long millis, long heard) {}
 
   Endpoint(RpcEnv env, String name, ClassLoader classes) {
@@ -133,7 +133,7 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
         .put(seen.partition(), new Quiet(seen.quiet(), System.nanoTime()));
   }
 
-  /** The steps whose code does not come back, and for how many seconds it has not. */
+  /** The steps whose code does not return, and for how many seconds it has not. */
   Map<String, Long> working() {
     long now = System.nanoTime();
     Map<String, Long> found = new TreeMap<>();

@@ -38,10 +38,10 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * A query whose batch does not end, in which every barrier leaves behind what a batch does.
+ * A query whose batch does not end, in which every barrier leaves behind what a batch would.
  *
  * <p>At the end of a batch Spark looks for what tasks have said in accumulators of its plan. Here they are filled with
- * what tasks report of a barrier, and Spark does the rest: it logs offsets and state, and commits.
+ * what tasks report for a barrier, and Spark does the rest: it logs offsets and state, and commits.
  */
 final class SparkEpochs {
   private final MicroBatchExecution query;
@@ -197,7 +197,7 @@ final class SparkEpochs {
     return query.triggerClock().getTimeMillis();
   }
 
-  /** What a barrier carries stands in the log of its epoch. */
+  /** What a barrier carries is in the log of its epoch. */
   void begin(Barrier barrier) {
     OffsetSeqMetadataBase before = epoch.offsetSeqMetadata();
     boolean second = epoch.offsetLogFormatVersionOpt().contains(2);
@@ -262,7 +262,7 @@ final class SparkEpochs {
     }
   }
 
-  /** The stage of the job that a task's state is of, counted from the sources: Spark counts the other way round. */
+  /** The stage of the job that a task's state belongs to, counted from the sources; Spark counts from the sinks. */
   int stage(Ack ack) {
     return states.size() - 1 - (int) ack.state().operator();
   }
@@ -302,7 +302,7 @@ final class SparkEpochs {
     return scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(found));
   }
 
-  /** What Spark says of state when an epoch has ended. */
+  /** What Spark says about state when an epoch has ended. */
   private void measure(List<Ack> acks) {
     states.forEach((operator, state) -> {
       long rows = 0;

@@ -17,7 +17,7 @@ import scala.concurrent.duration.FiniteDuration;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
-/** On an executor, for all tasks of a run: hears from the driver of the next barrier, and takes reports to it. */
+/** On an executor, for all tasks of a run: receives the next barrier from the driver, and sends reports to it. */
 final class Triggers {
   private static final Logger LOG = LoggerFactory.getLogger(Triggers.class);
   private static final Map<String, Triggers> RUNNING = new ConcurrentHashMap<>();

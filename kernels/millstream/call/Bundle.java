@@ -50,7 +50,7 @@ final class Bundle implements AutoCloseable {
     return arrow.take();
   }
 
-  /** The rows beside whose last column the results go, if that is how it is; once. */
+  /** The rows beside whose last column the results go, if so set; once. */
   List<InternalRow> rows() {
     List<InternalRow> taken = rows;
     rows = new ArrayList<>();

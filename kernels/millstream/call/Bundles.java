@@ -23,8 +23,8 @@ import org.apache.spark.util.TaskCompletionListener;
  *   input ─▶ feeder's thread ─▶ a bundle ─▶ the reader's thread ⇄ Python ─▶ rows
  * </pre>
  *
- * <p>Who asks its input for a row may wait there forever, while others are in a bundle. So its own thread asks, and who
- * reads this sends a bundle to Python when it is full, when nothing has come for a moment, when its first row has
+ * <p>Asking the input for a row may block forever, while others are in a bundle. So a separate thread asks, and the
+ * reader of this sends a bundle to Python when it is full, when nothing has come for a moment, when its first row has
  * waited for long enough, or before a barrier. The one fills a bundle while the other waits for Python. Where results
  * may come in any order, Python answers while calls are in flight; as long as there are such, it is asked again at
  * once, with the rows that have come since, and it takes its time to answer.

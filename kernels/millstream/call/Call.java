@@ -63,7 +63,7 @@ public final class Call implements MapPartitionsFunction<InternalRow, InternalRo
     this.code = code;
   }
 
-  /** The rows that come back; beside those that went there, if it is so told. */
+  /** The rows that come back; beside those that went there, if so set. */
   public static Dataset<Row> apply(Dataset<Row> rows, String json) throws JsonProcessingException {
     Told told = JSON.readValue(json, Told.class);
     StructType answer = (StructType) DataType.fromJson(told.answer);

@@ -21,7 +21,7 @@ public final class Orphans {
     this.last = last;
   }
 
-  /** Of the folder that Spark keeps; {@code last}: the last epoch that counts. Gives how many files were deleted. */
+  /** Of the folder that Spark keeps; {@code last}: the last epoch that counts. Returns how many files were deleted. */
   public static int delete(String spark, long last) throws IOException {
     Orphans orphans = new Orphans(Disk.of(spark), last);
     String folder = Disk.plain(spark);

@@ -37,10 +37,10 @@ public final class Decisions {
 
   private boolean asked;
 
-  /** Commits of which the files are there, oldest first; the last one stays. */
+  /** Commits whose files are there, oldest first; the last one stays. */
   private final ArrayDeque<Decision> kept = new ArrayDeque<>();
 
-  /** The commit that Spark's log does not have yet: until then it has the only copy of what that is to hold. */
+  /** The commit that Spark's log does not have yet: until then this is the only copy. */
   private Decision unrecorded;
 
   /** What sinks have prepared for epochs that are not decided yet. */
@@ -116,7 +116,7 @@ public final class Decisions {
     }
   }
 
-  /** Runs know by these words that a checkpoint failed. */
+  /** Runs recognise by these words that a checkpoint failed. */
   private IOException notWritten(long number, IOException error) {
     return new IOException(
         "the checkpoint's file " + path(number) + " could not be written: " + error.getMessage(), error);

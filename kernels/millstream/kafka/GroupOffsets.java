@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells a consumer group how far a source was read, after each committed epoch, so that ordinary tools see its lag. The
- * checkpoint alone says where a job goes on: if the group cannot be told, the log says so, and the job goes on.
+ * Tells a consumer group how far a source was read, after each committed epoch, so that ordinary tools see its lag.
+ * Only the checkpoint says where a job continues: if the commit to the group fails, it is logged, and the job goes on.
  */
 public final class GroupOffsets extends SourceListener {
   private static final long serialVersionUID = 1L;

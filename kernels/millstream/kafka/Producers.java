@@ -15,7 +15,7 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * The producers of this executor, kept from epoch to epoch: to connect again takes longer than to write a small epoch.
+ * The producers of this executor, kept from epoch to epoch: connecting again takes longer than writing a small epoch.
  */
 final class Producers {
   private static final Map<String, TransactionalProducer> IDLE = new ConcurrentHashMap<>();

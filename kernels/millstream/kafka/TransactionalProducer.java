@@ -64,8 +64,8 @@ final class TransactionalProducer {
   }
 
   /**
-   * Before it is used again: false if it cannot be. The driver has committed what was published, and the client is yet
-   * to learn of it; to commit again what is committed changes nothing.
+   * Before it is used again: false if it cannot be. The driver has committed what was published, and the client has yet
+   * to learn of it; committing it again changes nothing.
    */
   boolean settle(long published) {
     usedAt = System.nanoTime();

@@ -138,7 +138,7 @@ public final class Counts extends AccumulatorV2<Figures, Figures> {
     }
   }
 
-  /** A run goes on behind this epoch: it reads what came later again, and counts it again. */
+  /** A run continues after this epoch: it reads what came later again, and counts it again. */
   synchronized void back(long epoch) {
     Map.Entry<Long, Figures> last = marks.floorEntry(epoch);
     reset();
@@ -147,7 +147,7 @@ public final class Counts extends AccumulatorV2<Figures, Figures> {
     saved.clear();
   }
 
-  /** All that is known now. Never less than before: who reads it computes rates. */
+  /** All that is known now. Never less than before: readers compute rates. */
   synchronized Figures sum() {
     Figures sum = value();
     for (Figures soFar : running.values()) {

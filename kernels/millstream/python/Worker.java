@@ -57,7 +57,7 @@ public final class Worker {
     this.out = new DataOutputStream(new BufferedOutputStream(Channels.newOutputStream(channel), BUFFER));
   }
 
-  /** A worker that is told what to run. It goes back to the pool when the task ends well, and is ended otherwise. */
+  /** A worker that knows what to run. It goes back to the pool when the task ends well, and is ended otherwise. */
   public static Worker start(String step, WorkerPlace place, byte[] command) {
     try {
       Worker started = new Worker(step, place);

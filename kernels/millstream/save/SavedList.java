@@ -39,7 +39,7 @@ final class SavedList {
   record Part(int range, String path, long rows) {}
 
   final ListSpec spec;
-  /** The row's types as they stand in state. */
+  /** The row's types as they are in state. */
   final StructType type;
   /** The types in the file: Parquet has none for what is always NULL. */
   private final StructType written;
@@ -78,7 +78,7 @@ final class SavedList {
     };
   }
 
-  /** What is always NULL is written as a boolean that is. */
+  /** What is always NULL is written as a NULL boolean. */
   static DataType without(DataType type) {
     if (type instanceof NullType) {
       return DataTypes.BooleanType;
@@ -178,7 +178,7 @@ final class SavedList {
     return parts;
   }
 
-  /** Lets go of what is half written. */
+  /** Discards what is half written. */
   void abandon() {
     for (ParquetFile file : files) {
       try {

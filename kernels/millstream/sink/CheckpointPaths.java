@@ -9,12 +9,12 @@ import millstream.commit.Decision;
 import millstream.journal.Disk;
 
 /**
- * The paths of a checkpoint that kernels use, as Python hands them over: where they lie is said there alone.
+ * The paths of a checkpoint that kernels use, as Python hands them over: only Python knows the layout.
  *
  * @param spark the folder that Spark keeps
  * @param lock held by the one run
  * @param decisions the sequence of what was decided
- * @param query what Spark knows of the query
+ * @param query what Spark knows about the query
  * @param offsets Spark's log of what epochs read
  * @param commits Spark's log of epochs that are committed
  */

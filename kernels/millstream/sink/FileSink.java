@@ -17,7 +17,7 @@ import org.apache.spark.util.Utils;
 
 /**
  * Sinks that are folders of files, one folder in it per epoch. A record's key holds the values by which files are
- * parted, as a JSON list.
+ * partitioned, as a JSON list.
  */
 final class FileSink implements SinkKind {
   /** How many files a task keeps open; when it needs more, it ends all of them and begins new ones. */

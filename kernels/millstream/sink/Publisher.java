@@ -66,7 +66,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     FAILED.remove(sinks);
   }
 
-  /** Publishes every epoch that counts; gives the last one, or -1. */
+  /** Publishes every epoch that counts; returns the last one, or -1. */
   public synchronized long publish() throws IOException {
     if (!closed) {
       for (Decision decision : tenure.decisions().unpublished()) {
@@ -107,7 +107,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     }
   }
 
-  /** Throws what went wrong: a stream may rest, and there is no next epoch then. */
+  /** Throws what went wrong: a stream may rest, and then there is no next epoch. */
   public void check() {
     checkHealthy(tenure.sinks());
   }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress;
 /**
  * A connector's listener beside a running query, for one of its sources: notified of every epoch, asked if all is well.
  *
- * <p>It is made by its class name, with the query's id, the source's place among those of the job, and what the
+ * <p>It is created by its class name, with the query's id, the source's place among those of the job, and what the
  * connector adds.
  */
 public abstract class SourceListener extends StreamingQueryListener {

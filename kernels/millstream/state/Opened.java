@@ -9,7 +9,8 @@ import org.apache.spark.sql.execution.streaming.state.StateStore;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 
 /**
- * What a handle holds and does not show, in a task: the store of its state, how keys are written there, and its timers.
+ * What a handle holds but does not expose, in a task: the store of its state, how keys are written there, and its
+ * timers.
  */
 public record Opened(StatefulProcessorHandleImpl handle) {
   /** NULL where there is no store: while the query is planned. */
@@ -26,7 +27,7 @@ public record Opened(StatefulProcessorHandleImpl handle) {
     return (ExpressionEncoder<Object>) get("keyEncoder");
   }
 
-  /** Puts others in the place of those that it has. */
+  /** Replaces those that it has. */
   void setTimers(TimerStateImpl timers) {
     try {
       // It makes them when it is first asked for them.

@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The rows of one side of one key that come and never go: nothing is looked for, so they are kept many at a time.
+ * The rows of one side of one key that are never removed: none is looked up, so they are kept many at a time.
  *
  * <pre>
  *   the last few rows:  in the operator's value state, read and written in one go

@@ -48,7 +48,7 @@ public final class Timers extends TimerStateImpl {
     return opened == null ? null : new Timers(opened.store(), mode, opened.keys());
   }
 
-  /** Puts them in the place of those that the handle has for event time; NULL where there is no store. */
+  /** Replaces those that the handle has for event time; NULL where there is no store. */
   public static Timers into(StatefulProcessorHandle handle) {
     Timers ours = of(handle, TimeMode.EventTime());
     if (ours != null) {
@@ -81,7 +81,7 @@ public final class Timers extends TimerStateImpl {
         ImplicitGroupingKeyTracker.getImplicitKeyOption().get(), at);
   }
 
-  /** From now on they ring only for who asks which are {@link #due}. */
+  /** From now on they ring only for callers that ask which are {@link #due}. */
   public void ringAtBarriers() {
     sparks = false;
   }

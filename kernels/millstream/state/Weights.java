@@ -77,7 +77,7 @@ public final class Weights extends SpillingEach<Entry<InternalRow, long[]>> {
     return few.entrySet();
   }
 
-  /** A new map: to clear one that has been large takes as long as if it still were. */
+  /** A new map: clearing one that was large takes as long as if it still were. */
   @Override
   void forgetFew() {
     few = new HashMap<>();

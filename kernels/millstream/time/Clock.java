@@ -23,7 +23,7 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress;
 import scala.Option;
 
 /**
- * Lets time go on without the sources that are idle, and says which of the others holds it back.
+ * Lets time move without idle sources, and says which of the others holds it back.
  *
  * <pre>
  *   some are active    the watermark is the least of theirs
@@ -142,7 +142,7 @@ public final class Clock implements AutoCloseable, IdleSources {
     }
   }
 
-  /** What an epoch did not read of a source is only known of the moment at which it asked. */
+  /** What an epoch did not read from a source is only known for the moment at which it asked. */
   private synchronized void look(long now) {
     boolean waiting = !query.status().isTriggerActive();
     StreamingQueryProgress progress = query.lastProgress();
@@ -200,7 +200,7 @@ public final class Clock implements AutoCloseable, IdleSources {
     return least.isPresent() ? least.getAsLong() : alone(saidBy, known, current);
   }
 
-  /** All are idle. Time goes on in steps: each is an epoch. */
+  /** All are idle. Time moves in steps: each is an epoch. */
   private long alone(ToLongFunction<Timed> saidBy, long known, long current) {
     long from = restored;
     long end = restored;

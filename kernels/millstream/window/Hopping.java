@@ -136,7 +136,7 @@ public final class Hopping extends Operator {
     return out.iterator();
   }
 
-  /** Sends what has changed of the windows that have one of these panes, in the order of time. */
+  /** Sends what has changed in the windows that have one of these panes, in the order of time. */
   private void correct(InternalRow key, NavigableSet<Long> touched, List<Change> out) {
     PaneSums before = new PaneSums(panes, windows * every, touched.last(), KeptFigures::before, this::kept);
     PaneSums after = new PaneSums(panes, windows * every, touched.last(), KeptFigures::saved, this::kept);
@@ -168,8 +168,8 @@ public final class Hopping extends Operator {
   }
 
   /**
-   * The time of some windows is over: their results, if they were held back; and panes that no window needs any more
-   * go.
+   * The time of some windows is over: sends their results, if they were held back, and drops panes that no window needs
+   * any more.
    */
   @Override
   public Iterator<Change> expired(InternalRow key, long at, Moment moment) {

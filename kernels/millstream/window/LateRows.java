@@ -13,8 +13,8 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Gives the rows whose window is closed, and those that have no time and so no window: those that the windows' own
- * operator, beside it, does not count in.
+ * Gives the rows whose window is closed, and those that have no time and so no window: the rows that the windows' own
+ * operator, beside it, does not count.
  */
 public final class LateRows extends Operator {
   private static final long serialVersionUID = 1L;

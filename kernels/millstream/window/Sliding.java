@@ -171,7 +171,7 @@ public final class Sliding extends GroupOperator {
     return saved == null ? null : figures.result(key);
   }
 
-  /** Lets go what has left, and saves the rest. */
+  /** Drops what has left, and saves the rest. */
   private Iterator<Change> left(InternalRow key, Object[] before, Moment moment) {
     leave(moment);
     Object[] after = figures.result(key);
