@@ -1,7 +1,7 @@
 """Messages per CPU second of each source, durable and deduplicated, beside the client's own bare consume-and-ack loop.
 
-Both run here, without Spark: what a job costs behind the journal, other benches measure. Server and sender are other
-processes, or done before.
+Both run here, without Spark: other benchmarks measure what a job costs after the journal. Server and sender are other
+processes, or finish before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a savepoint of many keys costs: taken, restored, divided again; beside an ordinary checkpoint, and beside Flink.
 
-The job keeps two figures of each key in one step, and its largest value in another. CPU seconds are of Python and the
-JVM together, and of Flink's JVM.
+The job keeps two figures for each key in one step, and its largest value in another. CPU seconds are those of Python
+and the JVM together, and of Flink's JVM.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Many:
                 producer.send(b'{"k": %d, "v": %d}' % (key, key % 1000))
 
     def job(self, checkpoint: str, parallelism: int) -> ms.Job:
-        """It writes what is rare: sinks are not measured here."""
+        """It writes few rows: sinks are not measured here."""
         job = ms.Job("many", checkpoint=str(self.folder / checkpoint), parallelism=parallelism)
         rows = job.stream(journal.source("rows", path=self.path), "k BIGINT, v BIGINT")
         sums = rows.group_by("k").agg(n="count(*)", s="sum(v)").named("sums")

@@ -59,7 +59,7 @@ class Theirs:
         return measured(work, of=self._flink.process.pid)
 
     def feed(self, name: str, keys: range) -> None:
-        """A file that is there at once."""
+        """A file that appears at once."""
         hidden = self._rows / f".{name}"
         with hidden.open("w") as out:
             out.writelines(f'{{"k": {key}, "v": {key % 1000}}}\n' for key in keys)

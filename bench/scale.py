@@ -1,8 +1,8 @@
 """How cost grows with parallelism and with state, on four executors of a Spark cluster of this machine.
 
-A topic of 64 partitions, of whose rows a third are of a hundred hot keys, is summed by key. Each key keeps a text of a
-kilobyte that does not compress, so that state soon is larger than the memory that executors may use. Sums are compared
-with what they should be. CPU seconds are of all executors and the driver.
+A topic of 64 partitions is summed by key; a third of its rows belong to a hundred hot keys. Each key keeps a text of a
+kilobyte that does not compress, so that state soon exceeds the memory that executors may use. Sums are compared with
+what they should be. CPU seconds are those of all executors and the driver.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SETTINGS = {
     "spark.executor.cores": str(SLOTS),
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # All state of an executor together may use so much memory beside its heap.
+    # The memory that all state of an executor may use in addition to its heap.
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
     "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": str(ROCKSDB),
 }
@@ -134,7 +134,7 @@ def size(file: Path) -> int:
 
 
 def anonymous(pid: int) -> float:
-    """Megabytes that are no files."""
+    """Megabytes that are not files."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

@@ -1,8 +1,8 @@
 """What an epoch costs on HDFS and S3, beside a disk of this machine: CPU seconds, requests, time.
 
-Checkpoint and topics are on the storage. A run of one epoch is taken off a run of many, so that what it takes to start
-and to end a run does not count. All servers are on this machine: the network, which takes most of the time in practice,
-costs nothing here. That is what the number of requests is for.
+Checkpoint and topics are on the storage. A run of one epoch is subtracted from a run of many, so that starting and
+ending a run does not count. All servers are on this machine: the network, which takes most of the time in practice,
+costs nothing here. That is why requests are counted.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Bench:
         return cpu_seconds(self._storage.server) if self._storage.server else 0.0
 
     def epoch(self, epochs: int, rounds: int) -> Epoch:
-        """After a warm-up; of all rounds the one that took the least CPU."""
+        """After a warm-up; the round that took the least CPU."""
         self.run(epochs)
         found = []
         for _ in range(rounds):

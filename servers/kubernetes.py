@@ -134,7 +134,7 @@ class Kubernetes:
                 raise
 
     def _hosts(self) -> Path:
-        """What DNS says in a real cluster: where services are. All of them are here."""
+        """What DNS does in a real cluster: says where services are. All of them are here."""
         services = [service["metadata"] for service in self.api.listed("services")]
         names = [
             "localhost",

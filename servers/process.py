@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 PATIENCE = 120
-"""Seconds after which a server will not come any more."""
+"""Seconds after which a server will not come up any more."""
 
 
 def free_port() -> int:
@@ -26,7 +26,7 @@ def free_port() -> int:
 
 
 class Server:
-    """A started process and all that it starts; what it says goes to a file in its folder."""
+    """A started process and all that it starts; its output goes to a file in its folder."""
 
     def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.log = folder / "server.log"

@@ -38,7 +38,7 @@ class RabbitMQ:
     """A broker that answers at `url`, over TLS at `port_tls`, and to clients of streams at `port_stream`."""
 
     def __init__(self, folder: Path, told: int | None = None) -> None:
-        """`told`: the port that clients of streams are told, if something stands between them and the broker."""
+        """`told`: the port that the broker advertises to clients of streams, if a proxy is in between."""
         self.folder = folder
         self.port, self.port_tls, self.port_stream = free_port(), free_port(), free_port()
         self.certificate: Certificate = certificate(folder)

@@ -77,7 +77,7 @@ class Worker:
         self.server = server
         self.host = host
         self.disk = disk
-        """Where its executors keep what is theirs alone: shuffles, state."""
+        """Where its executors keep their local files: shuffles, state."""
 
     @property
     def executors(self) -> list[int]:
@@ -95,8 +95,8 @@ class Worker:
 class Standalone:
     """The cluster: jobs go to `master`. Each worker has `cores` slots.
 
-    `zookeeper`: by which two masters agree on who leads; otherwise there is one. `apart`: each worker has an address of
-    its own, 127.77.0.N, which can be cut off.
+    `zookeeper`: two masters use it to elect a leader; otherwise there is one. `apart`: each worker has its own address,
+    127.77.0.N, which can be cut off.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Standalone:
         self.wait()
 
     def wait(self) -> None:
-        """Until the leading master knows all workers."""
+        """Waits until the leading master knows all workers."""
         for worker in self.workers:
             worker.server.wait_until(lambda: self.alive() == len(self.workers))
 

@@ -1,4 +1,4 @@
-"""What is broken, and mended again: each kind is a function of what there is to break."""
+"""What is broken, and repaired: each kind is a function of what there is to break."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job that is tried: `python -m soak.job FOLDER`. It reads where everything is from FOLDER/places.json.
+"""The job under test: `python -m soak.job FOLDER`. It reads where everything is from FOLDER/places.json.
 
 orders (Kafka) ─┬─▶ every (Kafka), files (JSON)        each order once
                 └─▶ totals ─┐

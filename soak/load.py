@@ -68,7 +68,7 @@ class Load(Background):
 
 
 class Customers(Background):
-    """Inserts, updates and deletes, each a transaction; one that the server did not take is left out."""
+    """Inserts, updates and deletes, each a transaction; one that the server did not accept is left out."""
 
     def __init__(self, address: str, seed: int) -> None:
         super().__init__()

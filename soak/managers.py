@@ -33,7 +33,7 @@ serve(options, print)
 
 
 class Manager:
-    """A manager as a process, on its own way to ZooKeeper, which can be cut."""
+    """A manager as a process, with its own connection to ZooKeeper, which can be cut."""
 
     def __init__(self, number: int, home: Path, folder: Path, zookeeper: Ensemble, driver: tuple[str, ...]) -> None:
         self.port, self.folder, self.home, self._driver = free_port(), folder / f"manager{number}", home, driver
@@ -103,7 +103,7 @@ class Managers:
         return Client(manager.url, (self.home / "token").read_text().strip())
 
     def members(self, manager: Manager) -> list[dict[str, Any]]:
-        """What a manager says of all; nothing if it does not answer."""
+        """What a manager says about all of them; nothing if it does not answer."""
         token = (self.home / "token").read_text().strip()
         asked = urllib.request.Request(f"{manager.url}/api/v1/cluster", headers={"Authorization": f"Bearer {token}"})
         try:
@@ -113,7 +113,7 @@ class Managers:
             return []
 
     def leader(self, asked: list[Manager] | None = None) -> Manager | None:
-        """The one that leads, as those say who are asked."""
+        """The leader, according to those that are asked."""
         for manager in asked or self.all:
             found = [each["url"] for each in self.members(manager) if each["leads"]]
             if found:

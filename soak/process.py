@@ -15,7 +15,7 @@ from pathlib import Path
 AGAIN = re.compile(r'job "soak" failed and is started again in [\d.]+ s: (.*)')
 ROOT = Path(__file__).parents[1]
 PATIENCE = 240
-"""Seconds after which a job will not come any more."""
+"""Seconds after which a job will not come up any more."""
 
 
 class JobProcess:
@@ -26,7 +26,7 @@ class JobProcess:
         self._folder = folder
         self.log = log or folder / "job.log"
         self.given_up = 0
-        """How often it ended for good, against its policy, and was started by hand."""
+        """How often it ended for good, despite its policy, and was started by hand."""
         self.start()
 
     def start(self) -> None:

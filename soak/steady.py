@@ -1,4 +1,4 @@
-"""Real time for long: files, memory, threads and latency at the end are what they were at the beginning."""
+"""Real time for a long time: files, memory, threads and latency at the end are what they were at the beginning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millstream.storage import CheckpointFolder
 
 PER_SECOND, KEYS = 200, 500
 SETTLED = 300
-"""Seconds after which nothing new is to be expected: what is old is merged and deleted from then on."""
+"""Seconds after which the state is steady: from then on, old files are merged and deleted."""
 PART = 60
 """Seconds at the beginning and at the end that are compared."""
 ROOM = 1.25
@@ -197,5 +197,5 @@ def report(first: Look, last: Look) -> str:
 
 
 def grown(first: Look, last: Look) -> list[str]:
-    """What is more at the end than it was. Latency depends on what else the machine does: it is shown only."""
+    """What is more at the end than it was. Latency depends on what else the machine does, so it is only shown."""
     return [name for name in ("files", "heap", "threads") if getattr(last, name) > ROOM * getattr(first, name)]

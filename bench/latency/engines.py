@@ -1,4 +1,4 @@
-"""The engines, each its own process that stays: a job is started, and stopped, as it is told."""
+"""The engines, each a process that stays: it starts and stops jobs on request."""
 
 from __future__ import annotations
 

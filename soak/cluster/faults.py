@@ -1,4 +1,4 @@
-"""What is broken on a cluster, and mended again."""
+"""What is broken on a cluster, and repaired."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def executor_hangs(world: World) -> None:
 
 
 def executor_hangs_for_good(world: World) -> Mend:
-    """It wakes when another one has taken its place, if it is still there."""
+    """It wakes up when another one has taken its place, if it is still there."""
     pid = world.executor()
     os.kill(pid, signal.SIGSTOP)
     return lambda: wake(pid)
@@ -85,7 +85,7 @@ def worker_killed(world: World) -> None:
 
 
 def master_killed(world: World) -> None:
-    """The other one leads; the one that was killed comes back as the one that waits."""
+    """The other one leads; the killed one comes back as the standby."""
     leader = world.cluster.leader()
     assert leader is not None
     leader.kill()
