@@ -49,7 +49,7 @@ class Queues:
             made.disconnect()
 
     def send(self, queue: str, *values: Any, topic: bool = False, headers: dict[str, str] | None = None) -> None:
-        """Values as JSON, or bytes as they are: in one transaction, so that all of them are there."""
+        """Sends values as JSON, or bytes as they are, in one transaction, so that all of them are there."""
         kind = {"destination-type": "MULTICAST" if topic else "ANYCAST"} if self.broker.kind == "artemis" else {}
         place = queue if kind else f"/{'topic' if topic else 'queue'}/{queue}"
         with self.connection() as connection:

@@ -1,4 +1,4 @@
-"""Likes that flow into a journal, and what must come of them."""
+"""Likes that flow into a journal, and the expected results."""
 
 from __future__ import annotations
 

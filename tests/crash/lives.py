@@ -44,8 +44,8 @@ class At(Watch):
 
 
 class Lives:
-    """The runs of a module's job. The module's `start(spark, folder, *arguments)` gives a Run that writes into that
-    folder alone. What it reads may grow meanwhile, elsewhere."""
+    """The runs of a module's job. The module's `start(spark, folder, *arguments)` returns a Run that writes only into
+    that folder. What it reads may grow meanwhile, elsewhere."""
 
     def __init__(self, module: str, scratch: Path, environment: dict[str, str] | None = None) -> None:
         self._image = scratch / "image"
@@ -73,8 +73,8 @@ class Lives:
         return self
 
     def imaged(self, fault: Fault, proxy: Proxy | None = None) -> None:
-        """Up to a fault; the folder is then as it was at that moment. `proxy`: the job's way to a server, for which the
-        process is dead from that moment on. It lets no one through until the run has ended."""
+        """Up to a fault; the folder is then as it was at that moment. `proxy`: the job's connection to a server, to
+        which the process is dead from that moment on. It lets nothing through until the run has ended."""
         shutil.rmtree(self._image, ignore_errors=True)
         self._until(At(fault, lambda: self._take_image(proxy)))
         if proxy is None:
@@ -91,12 +91,12 @@ class Lives:
         self.kill()
 
     def held(self, fault: Fault, meanwhile: Callable[[], None]) -> None:
-        """Up to a fault, where it stands still while something else happens; then it goes on."""
+        """Up to a fault, where it stops while something else happens; then it continues."""
         self._until(At(fault, meanwhile))
 
     @contextmanager
     def hanging(self) -> Iterator[None]:
-        """Inside, its process does nothing at all, as one that was suspended."""
+        """Inside, its process does nothing at all, as if suspended."""
         assert self._process is not None
         with frozen(self._process.pid):
             yield
@@ -112,7 +112,7 @@ class Lives:
         self._tell(self._arguments)
 
     def kill(self) -> None:
-        """In earnest, wherever it is."""
+        """For real, wherever it is."""
         if self._process is not None:
             if self._process.poll() is None:
                 self._kill_group()
@@ -146,7 +146,7 @@ class Lives:
         deadline = time.monotonic() + PATIENCE
         while not watch.met.wait(0.02):
             over, _, _ = select.select([self._process.stdout], [], [], 0)
-            # One that is killed at the place ends before it is known that it was.
+            # A process that is killed at the place ends before that is known.
             assert not over or watch.begun.is_set(), self._said("the run ended before it came to the place")
             assert time.monotonic() < deadline, self._said("nothing happens any more")
 

@@ -1,4 +1,4 @@
-"""A run that stands still, is replaced by another, and wakes: it can do no harm, whatever it was about to do.
+"""A run that hangs, is replaced by another, and wakes up: it can do no harm, whatever it was about to do.
 
 There are no locks here: their files are deleted first, as if the disk had none.
 """
@@ -23,7 +23,7 @@ POINTS = {
     "micro-batch": ("offsets.before", "state.before", "decision.before", "commits.before", "sink.publish.between"),
     "real-time": ("sink.prepare.before", "decision.before", "decision.after", "sink.publish.before"),
 }
-"""Where the first run stands still: what it was about to write comes when the second run has written the same."""
+"""Where the first run stops: what it was about to write comes when the second run has written the same."""
 
 
 @pytest.fixture(scope="module")

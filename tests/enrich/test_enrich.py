@@ -1,4 +1,4 @@
-"""What a table knew when: rows, epoch by epoch, and what was answered."""
+"""What a table knew at which time: rows, epoch by epoch, and the answers."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_every_format_there_and_back(format: FileFormat, orders: str, tmp_path: 
 
 
 def check_manifests(folder: Path, format: FileFormat) -> None:
-    """Each epoch's own tells its number and every file of it, no more and no less."""
+    """Each epoch's manifest names its number and all its files, no more and no less."""
     for epoch in folder.glob("epoch=*"):
         told = json.loads((epoch / "_manifest.json").read_text())
         there = [str(file.relative_to(epoch)) for file in epoch.rglob(f"*.{format}") if file.name != "_manifest.json"]

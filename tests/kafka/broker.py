@@ -33,7 +33,7 @@ class Topics:
 
     @property
     def admin(self) -> AdminClient:
-        """To be held on to: with it go its answers."""
+        """Must be kept: its answers go with it."""
         return AdminClient({"bootstrap.servers": self.servers})
 
     def create(self, topic: str, partitions: int = 2, compacted: bool = False, **settings: str) -> str:

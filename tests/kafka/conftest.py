@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def way() -> Iterator[Proxy]:
-    """To the broker, over TLS: for a job that is to be dead for it and not for us."""
+    """A proxy to the broker, over TLS: for a job that appears dead to the broker, but not to us."""
     with Proxy(refusal=TLS_REFUSAL) as made:
         yield made
 

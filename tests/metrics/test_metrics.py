@@ -1,4 +1,4 @@
-"""What is counted of a run: by source, operator, sink and epoch, in every mode, and apart from any other run."""
+"""What is counted in a run: by source, operator, sink and epoch, in every mode, and separately for each run."""
 
 from __future__ import annotations
 

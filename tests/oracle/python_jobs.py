@@ -1,5 +1,5 @@
 """Users' Python code: functions for every row, and processes with state. Their results do not depend on the order of
-rows, which is the user's to see to: an epoch's rows come in any order."""
+rows, which is the user's responsibility: an epoch's rows come in any order."""
 
 from __future__ import annotations
 

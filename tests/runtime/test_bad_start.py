@@ -75,7 +75,7 @@ def test_two_runs_of_one_job(path: str, tmp_path: Path, spark: SparkSession) -> 
 def test_a_start_that_fails_leaves_nothing_behind(
     path: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No query, no listener, no lock: the same job starts when what was in its way is gone."""
+    """No query, no listener, no lock: the same job starts when the obstacle is gone."""
     used = []
 
     def fails(plan: object, job: str, query: object, session: SparkSession, opened: object) -> None:

@@ -1,4 +1,4 @@
-"""How long checkpoints are kept, what is noted of them, what is cleaned away, and that their folder may move."""
+"""How long checkpoints are kept, what is recorded about them, what is cleaned up, and that their folder may move."""
 
 from __future__ import annotations
 

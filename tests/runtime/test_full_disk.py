@@ -57,7 +57,7 @@ class Tight:
 
 @pytest.fixture
 def tight(tmp_path: Path) -> Iterator[Tight]:
-    """A disk of 3 MiB of its own. Where mounting is not allowed, there is none to be had."""
+    """A separate disk of 3 MiB, if mounting is allowed."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(disk)], capture_output=True)

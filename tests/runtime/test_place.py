@@ -1,4 +1,4 @@
-"""Where a job may run: what is refused before Spark is asked for anything."""
+"""Where a job may run: what is refused before Spark is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small segments of a sink are merged, on each storage, and whoever reads goes on."""
+"""Small segments of a sink are merged, on each storage, and readers continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An epoch on S3 costs few requests: each takes its time, and money."""
+"""An epoch on S3 costs few requests: each takes time, and money."""
 
 from __future__ import annotations
 

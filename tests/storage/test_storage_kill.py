@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.server]
 
 @dataclass
 class Place:
-    """Where a job lies, where its likes are, and what reaches it there."""
+    """Where a job is, where its likes are, and the proxy to it."""
 
     at: str
     likes: str

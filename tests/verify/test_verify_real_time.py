@@ -1,4 +1,4 @@
-"""`millstream verify --mode real-time`: what it refuses, and how the input comes to a job that does not end."""
+"""`millstream verify --mode real-time`: what it refuses, and how the input reaches a job that does not end."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_each_portion_comes_when_the_last_is_committed(time: str | None, more: i
 
 
 def test_a_portion_is_made_whole_by_the_next_run(tmp_path: Path) -> None:
-    """Whoever gave a part of it was killed."""
+    """The process that gave a part of it was killed."""
     whole(tmp_path / "whole", 20)
     topic = Growing(tmp_path / "whole", tmp_path / "run", "rows")
     first = next(iter(read(tmp_path / "whole", "rows")))

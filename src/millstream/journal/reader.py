@@ -247,8 +247,7 @@ class _Cursor:
         return segment.base == self.offset or (segment.merged and segment.base < self.offset)
 
     def _find_again(self) -> None:
-        """In an object store, a segment can turn out to be gone in the middle of reading it: it was merged with
-        others."""
+        """In an object store, a segment may be gone in the middle of reading it: it was merged with others."""
         lost = self._segment
         assert lost is not None
         self._note_offset()

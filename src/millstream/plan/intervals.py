@@ -49,8 +49,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Within:
-    """The fields that carry the times of a join's inputs; and by how much the right's is later, at least and at
-    most."""
+    """The fields that carry the times of a join's inputs; by how much the right's is later, at least and at most."""
 
     left: str
     right: str

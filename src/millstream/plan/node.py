@@ -149,8 +149,7 @@ class Stateful(Node):
 
 
 def said(part: object) -> object:
-    """A node's name stands for it in the content of others, so naming a step shields the names after it from changes
-    before it."""
+    """A node appears in others by its name: naming a step shields later names from changes before it."""
     if isinstance(part, Node):
         return part.name
     if is_dataclass(part):

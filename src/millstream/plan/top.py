@@ -60,8 +60,7 @@ def dedup(input: Node, keys: tuple[str, ...], keep: str, by: str | None) -> Top:
 
 
 def dedup_within(input: Node, keys: tuple[str, ...], keep: str, by: str | None, within: str) -> Dedup:
-    """The first row of a key, and the next one that is later by more than `within`; or each row that none follows
-    within that time."""
+    """The first row of a key, and the next one later by more than `within`; or each that none follows so soon."""
     step = Step("dedup", here())
     check_doubles(keys, keep, step)
     if by is not None:

@@ -141,8 +141,8 @@ class Cut:
         for level in range(1, self.depth + 1):
             routes = tuple(self.routes[level])
             operators = {route.to.operator for route in routes if isinstance(route.to, Port)}
-            # What only passes comes last: state is found by an operator's place, which a new passing route must not
-            # change.
+            # What only passes comes last: state is found by an operator's place, which new passing routes must not
+            # move.
             ordered = sorted(operators, key=lambda op: (isinstance(op, Pass), op.name))
             stages.append(Stage(tuple(ordered), routes))
         sources = tuple(node for node in walk(self.flow) if isinstance(node, Source) and not node.static)

@@ -54,8 +54,7 @@ def has_place(before: DataType, now: DataType, rename: Rename = same_name) -> bo
         wanted = {rename(part.name): part.dataType for part in now.fields}
         figures = rename is not same_name
         alike = all(has_place(known[name], type_) for name, type_ in wanted.items() if name in known)
-        # A figure that is no longer wanted may go; a column of a row may not: rows that differ only in it would become
-        # one.
+        # A figure that is no longer wanted may go; a column of a row may not: rows that differ only there would merge.
         return alike and (figures or known.keys() <= wanted.keys())
     if isinstance(before, ArrayType) and isinstance(now, ArrayType):
         return has_place(before.elementType, now.elementType)
