@@ -43,7 +43,7 @@ def run_basics(events: int, rounds: int, only: str) -> None:
 @main.command("epochs")
 @click.option("--rounds", default=3, help="How often each is measured; the median counts.")
 def run_epochs(rounds: int) -> None:
-    """What an epoch costs that has next to nothing to do, and a run in real time that rests."""
+    """What an epoch costs that has next to nothing to do, and an idle run in real time."""
     from bench import epochs
 
     epochs.run(rounds)
@@ -121,7 +121,7 @@ def run_latency(
 ) -> None:
     """Likes become matches, and rows pass through, from topic to topic, beside Flink: how late, and at what cost.
 
-    What earlier runs found is kept, and shown with the rest: so a long run can be made of short ones.
+    Results of earlier runs are kept and shown with the rest, so a long run can be made of short ones.
     """
     from bench.latency import command
 

@@ -72,7 +72,7 @@ class Bench:
         return own
 
     def fresh(self) -> tuple[str, str]:
-        """A checkpoint and an output topic that nobody has used."""
+        """A new checkpoint and output topic."""
         number = next(self._runs)
         journal.create(self.path, f"out{number}", 1)
         return str(self.folder / f"checkpoint{number}"), f"out{number}"

@@ -36,7 +36,7 @@ EVERY = 0.21
 
 @dataclass(frozen=True)
 class Case:
-    """`fill` sends so many messages; `bare` consumes and acknowledges so many; `source` is ours."""
+    """`fill` sends a number of messages; `bare` consumes and acknowledges as many; `source` is ours."""
 
     name: str
     fill: Callable[[int], None]

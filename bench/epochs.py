@@ -1,6 +1,6 @@
 """What an epoch costs by itself: likes become matches, from journal to journal, a few rows at a time.
 
-The same backlog is worked off in few epochs and in many; the difference is what the epochs cost. In real time, what
+The same backlog is processed in few epochs and in many; the difference is what the epochs cost. In real time, what
 barriers cost when nothing comes.
 """
 
@@ -60,7 +60,7 @@ class Bench:
         return made
 
     def spent(self, rows: int, epochs: int) -> float:
-        """CPU seconds of a run with so many epochs."""
+        """CPU seconds of a run with `epochs` epochs."""
         job = self.job(self.likes(rows * epochs), rows)
         return measured(lambda: job.run(ms.available_now(), spark=self.spark)).cpu
 

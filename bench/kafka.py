@@ -2,7 +2,7 @@
 
 Four ways over the same events, in turn: the whole job; the same job whose rows Spark's own at-least-once sink writes,
 so that the difference is the sink's alone; hand-written PySpark; and Flink with its exactly-once sink. What each writes
-is checked. The broker's CPU seconds are counted apart.
+is checked. The broker's CPU seconds are counted separately.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Bench:
         return name
 
     def fresh(self) -> tuple[str, str]:
-        """A checkpoint and a topic that nobody has used."""
+        """A new checkpoint and topic."""
         number = next(self._runs)
         return str(self.folder / f"checkpoint{number}"), self.topic(f"out{number}")
 
@@ -119,7 +119,7 @@ class Bench:
         writer.trigger(availableNow=True).start().awaitTermination()
 
     def measured(self, work: Callable[[], object]) -> Cost:
-        """Of this process and what it started; Flink, which rests meanwhile, adds next to nothing."""
+        """CPU of this process and what it started; Flink, which is idle meanwhile, adds next to nothing."""
         return measured(work, without=self.broker.server.process.pid)
 
     def spent(self, work: Callable[[], Cost], topic: str) -> Spent:

@@ -10,7 +10,7 @@ from bench.nexmark.run import TOOLS
 from millstream.spark.fetch import FetchFailed, cache, resolve
 
 CONNECTOR = "5.0.0-2.2"
-"""The newest one that there is; Flink says that connectors serve later versions of the same major one."""
+"""The newest one available; Flink says that connectors also work with later minor versions."""
 
 
 def connector() -> Path:

@@ -1,7 +1,7 @@
 """What a savepoint of many keys costs: taken, restored, divided again; beside an ordinary checkpoint, and beside Flink.
 
-The job keeps two figures of each key in one step, and its largest value in another. CPU seconds are of Python and the
-JVM together, and of Flink's JVM.
+The job keeps two figures for each key in one step, and its largest value in another. CPU seconds are those of Python
+and the JVM together, and of Flink's JVM.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from millstream import journal
 from millstream.runtime.run import Run
 
 CHANGED = 10_000
-"""So many rows an ordinary epoch has: it changes as many keys."""
+"""Rows of an ordinary epoch, which changes as many keys."""
 FEW = 100
-"""So many rows reach all tasks."""
+"""Enough rows to reach all tasks."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Many:
                 producer.send(b'{"k": %d, "v": %d}' % (key, key % 1000))
 
     def job(self, checkpoint: str, parallelism: int) -> ms.Job:
-        """It writes what is rare: sinks are not measured here."""
+        """It writes few rows: sinks are not measured here."""
         job = ms.Job("many", checkpoint=str(self.folder / checkpoint), parallelism=parallelism)
         rows = job.stream(journal.source("rows", path=self.path), "k BIGINT, v BIGINT")
         sums = rows.group_by("k").agg(n="count(*)", s="sum(v)").named("sums")
@@ -106,7 +106,7 @@ def measure(many: Many, parallelism: int) -> Costs:
 
 
 def begun(many: Many, checkpoint: str, parallelism: int) -> Run:
-    """Runs, with all state loaded: it has worked off an epoch."""
+    """Runs, with all state loaded: it has processed an epoch."""
     run = many.job(checkpoint, parallelism).start(ms.micro_batch("100 ms"))
     many.feed(range(FEW))
     while run.progress() is None or run.busy:

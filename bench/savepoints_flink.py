@@ -59,7 +59,7 @@ class Theirs:
         return measured(work, of=self._flink.process.pid)
 
     def feed(self, name: str, keys: range) -> None:
-        """A file that is there at once."""
+        """A file that appears at once."""
         hidden = self._rows / f".{name}"
         with hidden.open("w") as out:
             out.writelines(f'{{"k": {key}, "v": {key % 1000}}}\n' for key in keys)
@@ -101,7 +101,7 @@ class Theirs:
         return self._done(f"jobs/{self._job}/savepoints/{asked['request-id']}")
 
     def rescale(self, parallelism: int) -> None:
-        """Stops with a savepoint, and goes on from it."""
+        """Stops with a savepoint, and continues from it."""
         told = {"targetDirectory": f"file://{self.folder}/savepoints", "formatType": "CANONICAL", "drain": False}
         job = self._job
         asked = self._post(f"jobs/{job}/stop", told)

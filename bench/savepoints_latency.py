@@ -1,7 +1,7 @@
 """How late rows are in real time while a savepoint of many keys is written, beside the same rows before and after it.
 
-A join of likes with their answers holds likes that nobody has answered; others are sent on a fixed schedule, and a
-process of its own notes when their matches are there.
+A join of likes with their answers holds unanswered likes; others are sent on a fixed schedule, and a separate process
+notes when their matches arrive.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How cost grows with parallelism and with state, on four executors of a Spark cluster of this machine.
 
-A topic of 64 partitions, of whose rows a third are of a hundred hot keys, is summed by key. Each key keeps a text of a
-kilobyte that does not compress, so that state soon is larger than the memory that executors may use. Sums are compared
-with what they should be. CPU seconds are of all executors and the driver.
+A topic of 64 partitions is summed by key; a third of its rows belong to a hundred hot keys. Each key keeps a text of a
+kilobyte that does not compress, so that state soon exceeds the memory that executors may use. Sums are compared with
+what they should be. CPU seconds are those of all executors and the driver.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SETTINGS = {
     "spark.executor.cores": str(SLOTS),
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # All state of an executor together may use so much memory beside its heap.
+    # The memory that all state of an executor may use in addition to its heap.
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
     "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": str(ROCKSDB),
 }
@@ -48,7 +48,7 @@ PLOT = Path(__file__).parent / "scale.svg"
 
 @dataclass(frozen=True)
 class Sample:
-    """How it stood when so many rows were committed."""
+    """What was measured when `rows` rows were committed."""
 
     rows: int
     cpu: float
@@ -75,7 +75,7 @@ class Bench:
                 producer.send(f'{{"n":{n % keys},"k":{key(n % keys)}}}', partition=n % PARTITIONS)
 
     def run(self, topic: str, parallelism: int, rows: int, epochs: int) -> list[Sample]:
-        """All rows of a topic, in so many epochs, from no state at all."""
+        """All rows of a topic, in `epochs` epochs, starting without state."""
         self._runs += 1
         out = f"sums{self._runs}"
         journal.create(self._path, out, 1)
@@ -134,7 +134,7 @@ def size(file: Path) -> int:
 
 
 def anonymous(pid: int) -> float:
-    """Megabytes that are no files."""
+    """Megabytes that are not files."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -169,7 +169,7 @@ def run(rows: int, keys: int, parallelisms: tuple[int, ...]) -> None:
 
 
 def kept(rows: int) -> float:
-    """Gigabytes of text that so many rows of as many keys have left in state: two thirds are of keys of their own."""
+    """Gigabytes of text that this many rows leave in state, if two thirds of them have different keys."""
     return rows * 2 / 3 * 1024 / 2**30
 
 

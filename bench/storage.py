@@ -1,8 +1,8 @@
 """What an epoch costs on HDFS and S3, beside a disk of this machine: CPU seconds, requests, time.
 
-Checkpoint and topics lie on the storage. A run of one epoch is taken off a run of many, so that what it takes to start
-and to end a run does not count. All servers are on this machine: the network, which takes most of the time in earnest,
-costs nothing here. That is what the number of requests is for.
+Checkpoint and topics are on the storage. A run of one epoch is subtracted from a run of many, so that starting and
+ending a run does not count. All servers are on this machine: the network, which takes most of the time in practice,
+costs nothing here. That is why requests are counted.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Bench:
         self._jvm = int(jvm.named("java.lang.ProcessHandle").current().pid())
 
     def run(self, epochs: int) -> Epoch:
-        """So many of them, all in one run."""
+        """Runs `epochs` epochs, all in one run."""
         with journal.producer(f"{self._folder}/journal", "numbers") as producer:
             for n in range(epochs * ROWS):
                 producer.send({"n": n, "k": n % ROWS})
@@ -92,7 +92,7 @@ class Bench:
         return cpu_seconds(self._storage.server) if self._storage.server else 0.0
 
     def epoch(self, epochs: int, rounds: int) -> Epoch:
-        """After a warm-up; of all rounds the one that took the least CPU."""
+        """After a warm-up; the round that took the least CPU."""
         self.run(epochs)
         found = []
         for _ in range(rounds):

@@ -1,8 +1,8 @@
 """An account is its history: deposits and withdrawals are the truth, and the balance is only their sum.
 
-The bank keeps the events for ever and derives two stores from them, each in the form that its readers need: a table of
-Postgres with the balance of every account, for whoever asks now, and a history of all balances in Parquet files, for
-auditors. Both are written by one job with one checkpoint, each exactly once, so that they do not drift apart.
+The bank keeps the events forever and derives two stores from them, each in the form that its readers need: a Postgres
+table with the balance of every account, for anyone who asks now, and a history of all balances in Parquet files, for
+auditors. One job with one checkpoint writes both, each exactly once, so they do not drift apart.
 
     $ python examples/balances.py
     ann puts in 100, bob 50

@@ -1,8 +1,8 @@
 """The three best players, on a board in the hall, at any time.
 
-Points come in game by game. A board has three places, and each place is written when somebody else stands on it, or has
-another number of points; what does not change is not written. A game that was played by cheating is taken back, and
-who was pushed off the board by it is on it again.
+Points come in game by game. A board has three places, and each place is written when its player or the points change;
+what does not change is not written. A game that was won by cheating is taken back, and the player whom it pushed off
+the board returns.
 
     $ python examples/board.py
     four games

@@ -1,8 +1,8 @@
-"""Who searches for what? Each search with the age group of who searched, as the shop's database knows it.
+"""Who searches for what? Each search with the age group of the person who searched, as the shop's database knows it.
 
-To ask the database for every search would be slow, and would bring it down on a busy day. So the job keeps a copy of
-the table beside it, kept in step by change data capture: every change that is committed in Postgres arrives as a change
-of the copy. A search is answered by what is known when it comes, and stays as it is when the person changes later.
+Asking the database for every search would be slow, and would bring it down on a busy day. So the job keeps its own copy
+of the table, kept in step by change data capture: every change that is committed in Postgres arrives as a change of the
+copy. A search is answered by what is known when it comes, and stays as it is when the person changes later.
 
     $ python examples/demographics.py
     ann, who is new, searches for boots

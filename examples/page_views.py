@@ -1,6 +1,6 @@
 """How long do people stay? A visit is a row of page views with no pause of half an hour in it.
 
-Nobody says when a visit ends: it has ended when half an hour has passed without a view. Until then a view that comes
+No event says when a visit ends: it has ended when half an hour has passed without a view. Until then a view that comes
 late can still make it longer, or join two visits into one. Visits are written once, when they are over.
 
     $ python examples/page_views.py

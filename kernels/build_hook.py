@@ -18,7 +18,7 @@ SOURCES = Path(__file__).parent / "millstream"
 PACKAGE = Path(__file__).parents[1] / "src" / "millstream"
 FETCH = PACKAGE / "spark" / "fetch.py"
 CLIENTS = {"kafka": "kafka-clients", "rabbitmq": "stream-client"}
-"""Rooms of kernels that need a client which pyspark does not bring: each is a jar of its own, and its connector's."""
+"""Rooms of kernels that need a client which pyspark does not bring: each is its own jar, and its connector's."""
 # A fixed time in the archive: the same sources give the same jar.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 

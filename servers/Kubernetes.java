@@ -9,7 +9,7 @@ import java.net.InetAddress;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Kubernetes PORT: an API server on loopback that keeps in memory what it is told, until killed. */
+/** Kubernetes PORT: an API server on loopback that keeps what it receives in memory, until killed. */
 public class Kubernetes {
   public static void main(String[] arguments) throws Exception {
     KubernetesMockServer server = new KubernetesMockServer(

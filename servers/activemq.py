@@ -20,7 +20,7 @@ JARS = {
     "classic": tuple(f"org.apache.activemq:activemq-{part}:{CLASSIC}" for part in CLASSIC_PARTS),
     "artemis": tuple(f"org.apache.artemis:artemis-{part}:{ARTEMIS}" for part in ("server", "stomp-protocol")),
 }
-# A jar that its POM calls a plugin of Maven.
+# A jar that its POM calls a Maven plugin.
 MORE = {"classic": (f"org.apache.activemq.protobuf:activemq-protobuf:{CLASSIC}::jar",), "artemis": ()}
 MAINS = {"classic": "ActiveMq.java", "artemis": "Artemis.java"}
 QUICK = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -63,7 +63,7 @@ class ActiveMQ:
 
 
 def running(kind: Kind = "classic") -> AbstractContextManager[ActiveMQ]:
-    """A broker in a folder of its own, gone afterwards."""
+    """A broker in its own folder, deleted afterwards."""
     return in_own_folder("activemq", lambda folder: ActiveMQ(folder, kind))
 
 

@@ -1,4 +1,4 @@
-"""What servers have in common that speak as services of Amazon's do."""
+"""The common part of servers that act as Amazon's services."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AwsServer:
     service: ClassVar[str]
     region: ClassVar[str]
     question: ClassVar[str]
-    """What it is asked to see whether it answers: a method of its client."""
+    """The method of its client that checks whether it answers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -36,7 +36,7 @@ class AwsServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """For a job that is to find it."""
+        """For a job that uses it."""
         login = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": self.region}
         return {f"MILLSTREAM_{self.service.upper()}": self.endpoint, **login}
 

@@ -1,4 +1,4 @@
-"""A certificate of a server that vouches for itself."""
+"""A server's self-signed certificate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Certificate:
-    """PEM files. Who trusts the first trusts the server at 127.0.0.1 and localhost."""
+    """PEM files. A client that trusts the first one trusts the server at 127.0.0.1 and localhost."""
 
     file: Path
     key: Path

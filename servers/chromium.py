@@ -28,7 +28,7 @@ def program() -> str:
 @contextmanager
 def running() -> Iterator[Browser]:
     with sync_playwright() as play:
-        # As root it has no sandbox; it sees pages of our own only.
+        # As root it has no sandbox; it only opens our own pages.
         browser = play.chromium.launch(executable_path=program(), args=["--no-sandbox"])
         try:
             yield browser

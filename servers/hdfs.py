@@ -42,7 +42,7 @@ class Hdfs:
 
 
 def running() -> AbstractContextManager[Hdfs]:
-    """In a folder of its own, gone afterwards."""
+    """In its own folder, deleted afterwards."""
     return in_own_folder("hdfs", Hdfs)
 
 

@@ -1,4 +1,4 @@
-"""HDFS whose name node and data node are processes of their own, each of which can be killed."""
+"""HDFS whose name node and data node are separate processes, each of which can be killed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class HdfsNodes:
             return dict(json.load(answer))
 
     def files(self, folder: str) -> Iterator[str]:
-        """All below a folder that are not hidden, by HDFS' own interface for the web."""
+        """All files below a folder that are not hidden, through WebHDFS."""
         listed = self._asked(f"webhdfs/v1{urllib.parse.quote(folder)}?op=LISTSTATUS")["FileStatuses"]["FileStatus"]
         for found in (one for one in listed if not one["pathSuffix"].startswith((".", "_"))):
             path = f"{folder}/{found['pathSuffix']}"

@@ -1,4 +1,4 @@
-"""Kafka, one node, KRaft. `python -m servers.kafka` starts one and tells where it listens, until Ctrl-C."""
+"""Kafka, one node, KRaft. `python -m servers.kafka` starts one and says where it listens, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.le
 USER, PASSWORD = "millstream", 'a "secret" \\ password'
 SCRAM, SCRAM_PASSWORD = "SCRAM-SHA-512", "another secret"
 SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
-"""Who is let in at the secure address, by one mechanism or the other."""
+"""The users of the secure address, by one mechanism or the other."""
 
 
 class Kafka:
@@ -61,7 +61,7 @@ def jars() -> Path:
 def start(
     folder: Path, options: tuple[str, ...] = QUICK, told: int | None = None, told_tls: int | None = None
 ) -> Kafka:
-    """`told`, `told_tls`: the port that clients are told, if something stands between them and the broker."""
+    """`told`, `told_tls`: the port that the broker advertises, if a proxy is between it and its clients."""
     ports = free_ports()
     node = Node(1, ports, f"1@127.0.0.1:{ports.controller}", told, told_tls)
     command = formatted(folder, node, cluster_id(), options)
@@ -111,7 +111,7 @@ class Node(NamedTuple):
 
 
 def certificate(folder: Path) -> None:
-    """Of a broker that vouches for itself; as `ca.pem`, for those who are to trust it."""
+    """The broker's self-signed certificate; also as `ca.pem`, for its clients."""
     tool, store, pem = str(Path(java()).with_name("keytool")), str(folder / "server.p12"), folder / "ca.pem"
     access = ("-alias", "kafka", "-keystore", store, "-storepass", "changeit", "-storetype", "PKCS12")
     name = ("-dname", "CN=localhost", "-ext", "SAN=ip:127.0.0.1", "-keyalg", "EC", "-validity", "3650")
@@ -132,7 +132,7 @@ def security(folder: Path) -> dict[str, str]:
 
 
 def escaped(value: str) -> str:
-    """In a file of Java's properties a backslash stands for something."""
+    """In a Java properties file a backslash has a meaning."""
     return value.replace("\\", "\\\\")
 
 
@@ -177,7 +177,7 @@ def answers(address: str) -> bool:
 def running(
     options: tuple[str, ...] = QUICK, told: int | None = None, told_tls: int | None = None
 ) -> AbstractContextManager[Kafka]:
-    """A broker in a folder of its own, gone afterwards."""
+    """A broker in its own folder, deleted afterwards."""
     return in_own_folder("kafka", lambda folder: start(folder, options, told, told_tls))
 
 

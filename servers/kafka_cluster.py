@@ -1,4 +1,4 @@
-"""Three brokers of Kafka, each of them a controller as well: one may be killed, and the others go on."""
+"""Three brokers of Kafka, each of them a controller as well: one may be killed, and the others continue."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Brokers:
         return Server(self._commands[number], self._folders[number])
 
     def wait(self) -> None:
-        """Until all are there, and every partition has all its copies."""
+        """Waits until all are there, and every partition has all its copies."""
         for server in self._running.values():
             server.wait_until(lambda: answers(self.servers) and self._whole())
 
@@ -74,7 +74,7 @@ class Brokers:
 
 @contextmanager
 def running() -> Iterator[Brokers]:
-    """In a folder of their own, gone afterwards."""
+    """In their own folder, deleted afterwards."""
     with in_own_folder("brokers", Brokers) as brokers:
         brokers.wait()
         yield brokers

@@ -44,7 +44,7 @@ def installed() -> Path:
 
 
 def running() -> AbstractContextManager[Kinesis]:
-    """A server in a folder of its own, gone afterwards."""
+    """A server in its own folder, deleted afterwards."""
     return in_own_folder("kinesis", Kinesis)
 
 

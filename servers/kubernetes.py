@@ -134,7 +134,7 @@ class Kubernetes:
                 raise
 
     def _hosts(self) -> Path:
-        """What DNS says in a real cluster: where services are. All of them are here."""
+        """What DNS does in a real cluster: says where services are. All of them are here."""
         services = [service["metadata"] for service in self.api.listed("services")]
         names = [
             "localhost",
@@ -155,7 +155,7 @@ class Kubernetes:
 
 @contextmanager
 def running() -> Iterator[Kubernetes]:
-    """In a folder of its own, gone afterwards."""
+    """In its own folder, deleted afterwards."""
     with in_own_folder("kubernetes", Kubernetes) as cluster:
         yield cluster
     if cluster.failure is not None:

@@ -1,4 +1,4 @@
-"""Addresses of this machine that can be cut off, as if a machine's network failed. It takes root, and Linux."""
+"""Addresses of this machine that can be cut off, as if a machine's network failed. Needs root, and Linux."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def can_be_cut() -> bool:
 
 @contextmanager
 def cut_off(address: str) -> Iterator[None]:
-    """Inside, nothing reaches `address`, one of 127.0.0.0/8. Connections that there are stay, in silence."""
+    """Inside, nothing reaches `address`, one of 127.0.0.0/8. Existing connections stay, but go silent."""
     route("add", address)
     try:
         yield

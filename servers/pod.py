@@ -16,13 +16,13 @@ from millstream.spark.fetch import java
 from servers.process import Server
 
 IMAGE = "spark:4.3.0"
-"""Of all images the one that can be pulled here."""
+"""The one image that can be pulled here."""
 ADDRESS = "127.0.0.1"
 JAVA_OPTION = re.compile(r"SPARK_JAVA_OPT_(\d+)")
 
 
 class Pod:
-    """Started when it is made, if there is such an image. `hosts`: the addresses of services."""
+    """Started when it is created, if there is such an image. `hosts`: the addresses of services."""
 
     def __init__(self, spec: dict[str, Any], folder: Path, config_maps: list[dict[str, Any]], hosts: Path) -> None:
         self.spec = spec
@@ -122,7 +122,7 @@ class Pod:
         code = self._server.process.poll()
         if code is None:
             return "Running", {"running": {"startedAt": self._began}}
-        # As a shell has it: 137 is a process that was killed.
+        # As in a shell: 137 means a killed process.
         shown = 128 - code if code < 0 else code
         ended = {"exitCode": shown, "startedAt": self._began, "finishedAt": now()}
         return ("Succeeded" if code == 0 else "Failed"), {"terminated": {**ended, "reason": "Error"}}

@@ -107,7 +107,7 @@ def answers(address: str) -> bool:
 
 
 def running(settings: Sequence[str] = SETTINGS) -> AbstractContextManager[Postgres]:
-    """A server in a folder of its own, gone afterwards."""
+    """A server in its own folder, deleted afterwards."""
     return in_own_folder("postgres", lambda folder: start(folder, settings))
 
 

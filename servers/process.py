@@ -1,4 +1,4 @@
-"""A server as a process of its own: started, waited for, stopped."""
+"""A server as its own process: started, waited for, stopped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 PATIENCE = 120
-"""Seconds after which a server will not come any more."""
+"""Seconds after which a server will not come up any more."""
 
 
 def free_port() -> int:
@@ -26,7 +26,7 @@ def free_port() -> int:
 
 
 class Server:
-    """A started process and all that it starts; what it says goes to a file in its folder."""
+    """A started process and all that it starts; its output goes to a file in its folder."""
 
     def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.log = folder / "server.log"
@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 @contextmanager
 def in_own_folder(name: str, start: Callable[[Path], S]) -> Iterator[S]:
-    """What is started in a folder of its own; both are gone afterwards."""
+    """What is started in its own folder; both are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix=f"millstream-{name}-"))
     try:
         started = start(folder)
@@ -74,7 +74,7 @@ def in_own_folder(name: str, start: Callable[[Path], S]) -> Iterator[S]:
 def serve_until_stopped(running: AbstractContextManager[T], address: Callable[[T], str]) -> None:
     """Starts servers, prints how they are reached, and stops them at Ctrl-C or `kill`."""
     signals = {signal.SIGINT, signal.SIGTERM}
-    # Blocked, so that they wait for `sigwait` and end nobody before the servers are stopped.
+    # Blocked, so that they wait for `sigwait` and end no process before the servers are stopped.
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     with running as started:
         print(address(started), flush=True)

@@ -1,7 +1,7 @@
 """A way to a server that can be cut: connections break off, and new ones are refused until it is mended.
 
-It can also swallow what is sent: nobody is told that a connection is gone, as when a firewall has forgotten it. And it
-can end for the server as if the client's process had been killed.
+It can also swallow what is sent: neither side learns that a connection is gone, as when a firewall has forgotten it.
+And it can end for the server as if the client's process had been killed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ ATTACH_FILTER, DETACH_FILTER = 26, 27
 NOTHING = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0), 8)
 """A filter of one instruction: let no byte through."""
 TLS_REFUSAL = bytes.fromhex("15030300020228")
-"""An alert of TLS: the handshake has failed. Kafka's clients give up at once, where they would try a connection that is
-only closed again and again."""
+"""An alert of TLS: the handshake has failed. Kafka's clients then give up at once; a connection that is merely closed
+they would retry again and again."""
 
 
 class Proxy:
-    """Listens on a port of its own, and hands on what comes to another one of this machine."""
+    """Listens on its own port, and hands on what comes to another one of this machine."""
 
     def __init__(self, port: int = 0, refusal: bytes = b"") -> None:
-        """`refusal`: what a client hears whose connection is refused."""
+        """`refusal`: what a refused client receives."""
         self._refusal = refusal
         self._socket = socket.create_server(("127.0.0.1", port))
         self.port: int = self._socket.getsockname()[1]
@@ -41,7 +41,7 @@ class Proxy:
         threading.Thread(target=self._accept, name="proxy", daemon=True).start()
 
     def cut(self) -> None:
-        """Breaks every connection off, as a cable that is pulled out; from now on none is made."""
+        """Breaks every connection, like a pulled cable; from now on none is made."""
         with self._lock:
             self._refuses = True
             broken, self._open, self._dark = self._open | self._dark, set(), set()
@@ -52,7 +52,7 @@ class Proxy:
 
     def hang_up(self) -> None:
         """As when the client's process is killed: what it has sent arrives, then the connections end, and none is made.
-        The client must stand still."""
+        The client must be stopped."""
         with self._lock:
             self._refuses = True
             last = dict(self._from_clients)
@@ -73,7 +73,7 @@ class Proxy:
                 one.setsockopt(socket.SOL_SOCKET, ATTACH_FILTER, program)
 
     def mend(self) -> None:
-        """New connections are made again. Those that were swallowed stay dark."""
+        """New connections are made again. Those that were swallowed stay silent."""
         self._refuses = False
         with contextlib.suppress(OSError):  # there was no filter
             self._socket.setsockopt(socket.SOL_SOCKET, DETACH_FILTER, 0)

@@ -38,7 +38,7 @@ class RabbitMQ:
     """A broker that answers at `url`, over TLS at `port_tls`, and to clients of streams at `port_stream`."""
 
     def __init__(self, folder: Path, told: int | None = None) -> None:
-        """`told`: the port that clients of streams are told, if something stands between them and the broker."""
+        """`told`: the port that the broker advertises to clients of streams, if a proxy is in between."""
         self.folder = folder
         self.port, self.port_tls, self.port_stream = free_port(), free_port(), free_port()
         self.certificate: Certificate = certificate(folder)
@@ -128,7 +128,7 @@ def listens(port: int) -> bool:
 
 @contextmanager
 def running(told: int | None = None) -> Iterator[RabbitMQ]:
-    """A broker in a folder of its own, gone afterwards."""
+    """A broker in its own folder, deleted afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-rabbitmq-"))
     try:
         broker = RabbitMQ(folder, told)

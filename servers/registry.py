@@ -43,7 +43,7 @@ def answers(url: str) -> bool:
 
 @contextmanager
 def running() -> Iterator[str]:
-    """The address of a registry, gone afterwards."""
+    """The address of a registry, which ends afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-registry-"))
     port = free_port()
     main = next(jars().glob("*runner.jar"))

@@ -15,7 +15,7 @@ from servers.process import Server, free_port, in_own_folder, serve_until_stoppe
 
 VERSION = "4.1.0"
 JARS = (f"org.gaul:s3proxy:{VERSION}",)
-# What it brings itself is too old for the jackson-databind that comes with it.
+# Its own version is too old for the jackson-databind that comes with it.
 TOO_OLD, ANNOTATIONS = ("jackson-annotations-*.jar",), ("com.fasterxml.jackson.core:jackson-annotations:2.21",)
 QUICK = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 USER, PASSWORD, REGION = "millstream", "a-secret-of-tests", "us-east-1"
@@ -96,7 +96,7 @@ def settings(endpoint: str, bucket: str | None = None) -> dict[str, str]:
 
 
 def running() -> AbstractContextManager[S3]:
-    """In a folder of its own, gone afterwards."""
+    """In its own folder, deleted afterwards."""
     return in_own_folder("s3", S3)
 
 

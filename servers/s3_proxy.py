@@ -13,7 +13,7 @@ from typing import Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 OWN_HEADERS = {"connection", "transfer-encoding", "content-length", "expect", "keep-alive"}
-"""Of one connection, and not of the request."""
+"""Headers of one connection, not of the request."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Request:
 
 @dataclass
 class Rule:
-    """What becomes of requests that match, the next `times` of them; None: all."""
+    """What happens to requests that match, the next `times` of them; None: all."""
 
     pattern: re.Pattern[str]
     times: int | None = None
     status: int | None = None
-    """What is answered in place of the server; None: the request is handed on."""
+    """The answer instead of the server's; None: the request is handed on."""
     lost: bool = False
     """Handed on, and the answer is lost: the connection breaks off."""
     met: threading.Event = field(default_factory=threading.Event)
@@ -51,7 +51,7 @@ class Rule:
 
 
 class S3Proxy:
-    """Listens on a port of its own, and hands on what comes to `to`, the port of a server on this machine."""
+    """Listens on its own port, and hands on what comes to `to`, the port of a server on this machine."""
 
     def __init__(self, to: int) -> None:
         self.to = to
@@ -70,7 +70,7 @@ class S3Proxy:
         return self._add(Rule(re.compile(pattern), times))
 
     def answer(self, status: int, pattern: str = "", times: int | None = None) -> Rule:
-        """Answers by itself; the server hears nothing of it. 503 tells clients to slow down."""
+        """Answers by itself; the server does not get the request. 503 tells clients to slow down."""
         return self._add(self._at_once(Rule(re.compile(pattern), times, status)))
 
     def lose(self, pattern: str, times: int | None = 1) -> Rule:
@@ -88,7 +88,7 @@ class S3Proxy:
         return rule
 
     def clear(self) -> None:
-        """Forgets all rules, lets go what is held, and begins to count again."""
+        """Removes all rules, releases what is held, and starts counting again."""
         with self._lock:
             rules, self._rules, self._requests, self.delay = self._rules, [], [], 0.0
         for rule in rules:

@@ -48,7 +48,7 @@ def jars() -> Path:
 
 
 def running() -> AbstractContextManager[Sqs]:
-    """A server in a folder of its own, gone afterwards."""
+    """A server in its own folder, deleted afterwards."""
     return in_own_folder("sqs", Sqs)
 
 

@@ -23,7 +23,7 @@ DAEMON = {
     "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.worker.timeout=5",
 }
 OTHERS = ("MILLSTREAM_", "PYSPARK_", "PYTHONPATH", "SPARK_")
-"""Of whoever starts the cluster: its machines know nothing of it."""
+"""Variables of the process that starts the cluster, which its machines do not get."""
 
 
 def spark(folder: Path, known: Mapping[str, str], main: str, *arguments: str) -> Server:
@@ -58,7 +58,7 @@ class Master:
         self._server.stop()
 
     def state(self) -> dict[str, Any] | None:
-        """What it says of itself; None: it does not answer."""
+        """What it says about itself; None: it does not answer."""
         try:
             with urllib.request.urlopen(f"http://{HOST}:{self._web}/json/", timeout=5) as answer:
                 return dict(json.load(answer))
@@ -77,7 +77,7 @@ class Worker:
         self.server = server
         self.host = host
         self.disk = disk
-        """Where its executors keep what is theirs alone: shuffles, state."""
+        """Where its executors keep their local files: shuffles, state."""
 
     @property
     def executors(self) -> list[int]:
@@ -95,8 +95,8 @@ class Worker:
 class Standalone:
     """The cluster: jobs go to `master`. Each worker has `cores` slots.
 
-    `zookeeper`: by which two masters agree on who leads; otherwise there is one. `apart`: each worker has an address of
-    its own, 127.77.0.N, which can be cut off.
+    `zookeeper`: two masters use it to elect a leader; otherwise there is one. `apart`: each worker has its own address,
+    127.77.0.N, which can be cut off.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Standalone:
         self.wait()
 
     def wait(self) -> None:
-        """Until the leading master knows all workers."""
+        """Waits until the leading master knows all workers."""
         for worker in self.workers:
             worker.server.wait_until(lambda: self.alive() == len(self.workers))
 
@@ -150,7 +150,7 @@ class Standalone:
         return None if state is None else int(state["aliveworkers"])
 
     def state(self) -> dict[str, Any] | None:
-        """What the leading master says of itself."""
+        """What the leading master says about itself."""
         leader = self.leader()
         return None if leader is None else leader.state()
 
@@ -163,7 +163,7 @@ class Standalone:
 
 @contextmanager
 def running(workers: int = 2, cores: int = 4, memory: str = "2g") -> Iterator[Standalone]:
-    """In a folder of its own, gone afterwards."""
+    """In its own folder, deleted afterwards."""
     with in_own_folder("spark", lambda folder: Standalone(folder, cores, memory)) as cluster:
         cluster.add(workers)
         yield cluster

@@ -38,7 +38,7 @@ EXECUTOR, MASTER = b"YarnCoarseGrainedExecutorBackend", b"deploy.yarn.Applicatio
 
 
 class Yarn:
-    """A cluster whose clients have HADOOP_CONF_DIR=`conf`. Each machine has so many megabytes for containers."""
+    """A cluster whose clients have HADOOP_CONF_DIR=`conf`. Each machine has `megabytes` megabytes for containers."""
 
     def __init__(self, folder: Path, url: str, machines: int, megabytes: int) -> None:
         self.conf = folder / "conf"
@@ -58,7 +58,7 @@ class Yarn:
 
     @property
     def executors(self) -> list[int]:
-        """The pids of Spark's executors, each in a container of its own."""
+        """The pids of Spark's executors, each in its own container."""
         return self._processes(EXECUTOR)
 
     @property
@@ -92,7 +92,7 @@ class Yarn:
             return dict(json.load(answer))
 
     def stop(self) -> None:
-        """Containers have process groups of their own: they go first."""
+        """Containers have their own process groups: they go first."""
         containers = descendants(self._server.process.pid)
         self._server.stop()
         for pid in containers:
@@ -102,7 +102,7 @@ class Yarn:
 
 @contextmanager
 def running(machines: int = 2, megabytes: int = 4096) -> Iterator[Yarn]:
-    """In a folder of its own, gone afterwards."""
+    """In its own folder, deleted afterwards."""
     with (
         hdfs.running() as storage,
         in_own_folder("yarn", lambda folder: Yarn(folder, storage.url, machines, megabytes)) as yarn,

@@ -1,4 +1,4 @@
-"""ZooKeeper, of Spark's own jars: by it several Spark masters agree on who leads."""
+"""ZooKeeper, from Spark's own jars: several Spark masters use it to elect a leader."""
 
 from __future__ import annotations
 

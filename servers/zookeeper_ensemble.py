@@ -83,7 +83,7 @@ class Ensemble:
 
 @contextmanager
 def running(size: int = 3) -> Iterator[Ensemble]:
-    """In a folder of its own, gone afterwards."""
+    """In its own folder, deleted afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-zookeeper-"))
     try:
         servers = Ensemble(folder, size)

@@ -1,4 +1,4 @@
-"""A small disk that can be filled up. It takes root to mount one."""
+"""A small disk that can be filled up. Mounting one needs root."""
 
 from __future__ import annotations
 

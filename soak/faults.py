@@ -1,4 +1,4 @@
-"""What is broken, and mended again: each kind is a function of what there is to break."""
+"""What is broken, and repaired: each kind is a function of what there is to break."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def postgres_away(world: World) -> None:
 
 
 def postgres_silent(world: World) -> None:
-    """Nobody is told: the connections that there were stay dark. Epochs go on until that is noticed."""
+    """Neither side learns of it: existing connections go silent. Epochs go on until that is noticed."""
     world.to_postgres.swallow()
     time.sleep(world.random.uniform(0.5, 3))
     world.to_postgres.mend()

@@ -1,4 +1,4 @@
-"""The job that is tried: `python -m soak.job FOLDER`. It reads where everything is from FOLDER/places.json.
+"""The job under test: `python -m soak.job FOLDER`. It reads where everything is from FOLDER/places.json.
 
 orders (Kafka) ─┬─▶ every (Kafka), files (JSON)        each order once
                 └─▶ totals ─┐
@@ -49,7 +49,7 @@ def job(places: Places) -> ms.Job:
 
 def main(folder: str) -> None:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    # What Spark keeps for itself lies in the folder, too: a process that is killed cannot delete it.
+    # What Spark keeps for itself is in the folder, too: a process that is killed cannot delete it.
     spark = session.make(4, 2, {**QUICK, "spark.local.dir": folder}, (Jars(kafka.JARS),))
     job(Places.load(Path(folder))).run(ms.micro_batch("200 ms"), restarts=RESTARTS, spark=spark)
 

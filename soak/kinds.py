@@ -17,13 +17,13 @@ class Kind(Generic[W]):
 
     name: str
     strike: Callable[[W], Mend | None]
-    """Breaks something. It may leave a part to be mended when the job is back at work."""
+    """Breaks something. It may leave a part to be repaired when the job is back at work."""
     share: int
-    """Of twenty-five faults, about so many."""
+    """About how many of twenty-five faults are of this kind."""
     ends_job: bool = False
     """Whether the job's process ends, and is started again from outside."""
     as_root: bool = False
-    """Whether it takes root."""
+    """Whether it needs root."""
 
 
 def order(kinds: Sequence[Kind[W]], count: int, random: Random, root: bool) -> list[Kind[W]]:

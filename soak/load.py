@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 
 CUSTOMERS = 20
 PER_STEP, STEP = 10, 0.1
-"""So many orders every so many seconds."""
+"""How many orders are sent at a time, and seconds in between."""
 SETTINGS = {
     "enable.idempotence": True,
     "message.timeout.ms": 0,
@@ -68,7 +68,7 @@ class Load(Background):
 
 
 class Customers(Background):
-    """Inserts, updates and deletes, each a transaction; one that the server did not take is left out."""
+    """Inserts, updates and deletes, each a transaction; one that the server did not accept is left out."""
 
     def __init__(self, address: str, seed: int) -> None:
         super().__init__()

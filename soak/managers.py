@@ -20,7 +20,7 @@ from servers.proxy import Proxy
 from servers.zookeeper_ensemble import Ensemble
 
 PATIENCE = 60.0
-"""Seconds after which nobody leads any more: a failure, not a measure of speed."""
+"""Seconds to wait for a leader: running out is a failure, not a measure of speed."""
 START = """
 import sys
 from pathlib import Path
@@ -33,7 +33,7 @@ serve(options, print)
 
 
 class Manager:
-    """A manager as a process, on its own way to ZooKeeper, which can be cut."""
+    """A manager as a process, with its own connection to ZooKeeper, which can be cut."""
 
     def __init__(self, number: int, home: Path, folder: Path, zookeeper: Ensemble, driver: tuple[str, ...]) -> None:
         self.port, self.folder, self.home, self._driver = free_port(), folder / f"manager{number}", home, driver
@@ -66,7 +66,7 @@ class Manager:
         return self.server.process.pid
 
     def kill(self) -> None:
-        """The manager alone: its drivers are in sessions of their own."""
+        """The manager alone: its drivers are in their own sessions."""
         os.kill(self.pid, signal.SIGKILL)
         self.server.process.wait()
 
@@ -103,7 +103,7 @@ class Managers:
         return Client(manager.url, (self.home / "token").read_text().strip())
 
     def members(self, manager: Manager) -> list[dict[str, Any]]:
-        """What a manager says of all; nothing if it does not answer."""
+        """What a manager says about all of them; nothing if it does not answer."""
         token = (self.home / "token").read_text().strip()
         asked = urllib.request.Request(f"{manager.url}/api/v1/cluster", headers={"Authorization": f"Bearer {token}"})
         try:
@@ -113,7 +113,7 @@ class Managers:
             return []
 
     def leader(self, asked: list[Manager] | None = None) -> Manager | None:
-        """The one that leads, as those say who are asked."""
+        """The leader, according to those that are asked."""
         for manager in asked or self.all:
             found = [each["url"] for each in self.members(manager) if each["leads"]]
             if found:

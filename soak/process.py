@@ -15,18 +15,18 @@ from pathlib import Path
 AGAIN = re.compile(r'job "soak" failed and is started again in [\d.]+ s: (.*)')
 ROOT = Path(__file__).parents[1]
 PATIENCE = 240
-"""Seconds after which a job will not come any more."""
+"""Seconds after which a job will not come up any more."""
 
 
 class JobProcess:
-    """A module's job, which finds its places in the folder. With its JVM it is a process group of its own."""
+    """A module's job, which finds its places in the folder. With its JVM it is its own process group."""
 
     def __init__(self, module: str, folder: Path, log: Path | None = None) -> None:
         self._module = module
         self._folder = folder
         self.log = log or folder / "job.log"
         self.given_up = 0
-        """How often it ended for good, against its policy, and was started by hand."""
+        """How often it ended for good, despite its policy, and was started by hand."""
         self.start()
 
     def start(self) -> None:
@@ -46,7 +46,7 @@ class JobProcess:
         self._process.wait()
 
     def until(self, reached: Callable[[], bool], after: str) -> float:
-        """Waits until the job has come so far; how many seconds it took."""
+        """Waits until the job has reached this; how many seconds it took."""
         begun = time.monotonic()
         while not reached():
             if self._process.poll() is not None:

@@ -1,4 +1,4 @@
-"""What was broken, and what came of it: the table of the docs."""
+"""What was broken, and the results: the table in the docs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from soak.strike import Struck
 
 
 def table(struck: list[Struck], kinds: Iterable[Kind[Any]]) -> str:
-    """By itself: by the job's policy. Back at work: counted from when the fault is over."""
+    """By itself: by the job's policy. Back at work: counted from the end of the fault."""
     lines = ["| fault | times | waited through | started again by itself | gave up | back at work, median / longest |"]
     lines.append("|---|--:|--:|--:|--:|--:|")
     for kind in kinds:

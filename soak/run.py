@@ -41,7 +41,7 @@ QUICK = "keepalives_idle=1&keepalives_interval=1&keepalives_count=2&tcp_user_tim
 
 @contextmanager
 def world(seed: int) -> Iterator[tuple[World, Places]]:
-    """The servers, the ways to them, the job that runs; all of it gone afterwards."""
+    """The servers, the proxies to them, and the running job; all of it is gone afterwards."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="millstream-soak-")))
         disk = stack.enter_context(mounted(folder / "disk"))
@@ -87,7 +87,7 @@ def soak(plan: Plan) -> tuple[list[Struck], list[Verdict]]:
 
 
 def ended(there: World, places: Places) -> list[Verdict]:
-    """When all is there that should be; or, if it does not come, what is there then."""
+    """The result when everything is there; or, if it does not come, what is there then."""
     deadline = time.monotonic() + PATIENCE
     while True:
         found = verdicts(there.kafka.servers, there.postgres.address(), Path(places.files))

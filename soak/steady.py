@@ -1,4 +1,4 @@
-"""Real time for long: files, memory, threads and latency at the end are what they were at the beginning."""
+"""Real time for a long time: files, memory, threads and latency at the end are what they were at the beginning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millstream.storage import CheckpointFolder
 
 PER_SECOND, KEYS = 200, 500
 SETTLED = 300
-"""Seconds after which nothing new is to be expected: what is old is merged and deleted from then on."""
+"""Seconds after which the state is steady: from then on, old files are merged and deleted."""
 PART = 60
 """Seconds at the beginning and at the end that are compared."""
 ROOM = 1.25
@@ -42,7 +42,7 @@ class Look:
 
 
 class Load:
-    """Sends rows, and reads as a stranger would what becomes of them."""
+    """Sends rows, and reads the results as any client would."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -134,7 +134,7 @@ def files(folder: Path) -> int:
 
 
 def look(job: Job, load: Load, seconds: float) -> Look:
-    """After so many seconds, in which nothing else is asked of the job."""
+    """Looks after `seconds` seconds, in which nothing else is asked of the job."""
     load.take()
     time.sleep(seconds)
     seen = load.take()
@@ -197,5 +197,5 @@ def report(first: Look, last: Look) -> str:
 
 
 def grown(first: Look, last: Look) -> list[str]:
-    """What is more at the end than it was. Latency depends on what else the machine does: it is shown only."""
+    """What is more at the end than it was. Latency depends on what else the machine does, so it is only shown."""
     return [name for name in ("files", "heap", "threads") if getattr(last, name) > ROOM * getattr(first, name)]

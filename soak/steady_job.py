@@ -1,5 +1,5 @@
-"""A job that runs in real time for long: `python -m soak.steady_job FOLDER EVERY`. A line on its input is answered by
-what it has in use.
+"""A job that runs in real time for a long time: `python -m soak.steady_job FOLDER EVERY`. It answers a line on its
+input with what it has in use.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Struck:
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to go on, and whom to tell."""
+    """How long to go on, and where to report."""
 
     faults: int
     seconds: float | None
@@ -42,7 +42,7 @@ def strike_all(
 ) -> list[Struck]:
     """`at_work`: from now on, whether the job is back at work, so that the next fault meets it there.
 
-    Ctrl-C ends it behind the fault that is under way: what came of all of them is judged as ever.
+    Ctrl-C ends it after the current fault: the results of all faults are judged as usual.
     """
     random, begun = Random(plan.seed), time.monotonic()
     struck: list[Struck] = []

@@ -1,4 +1,4 @@
-"""`./dev soak --managers`: whichever manager leads fails, again and again, while a job counts every row once."""
+"""`./dev soak --managers`: the leading manager fails, again and again, while a job counts every row once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Outcome:
 
 
 class Load:
-    """Appends orders from a thread until it is told to end."""
+    """Appends orders from a thread until it is stopped."""
 
     def __init__(self, path: Path) -> None:
         self._path = str(path)
@@ -150,7 +150,7 @@ def job_of(managers: Managers) -> dict[str, Any] | None:
 
 
 def fail(managers: Managers, kind: str, chosen: random.Random) -> float:
-    """Breaks the one that leads; how long until another one did."""
+    """Breaks the leader; how long until another one leads."""
     old, _ = managers.await_leader()
     before = job_of(managers)
     strike(old, kind)

@@ -1,7 +1,7 @@
 """Spark's classes as the JVM keeps them once loaded and verified: every Spark that a test starts begins with these.
 
-`python class_archive.py` writes them, if they are not there yet. With a FOLDER it is the small job that has most of
-them loaded before they are written.
+`python class_archive.py` writes them, if they are not there yet. With a FOLDER it is the small job that loads most of
+them before they are written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def options(make: bool) -> str:
 
 
 def archive() -> Path:
-    """With the environment whose Spark it is of: the JVM looks at the places and times of all jars."""
+    """In the environment that its Spark belongs to: the JVM checks the paths and times of all jars."""
     from millstream.spark.fetch import java
 
     told = subprocess.run([java(), "-version"], capture_output=True, text=True).stderr
@@ -68,7 +68,7 @@ def train(folder: str) -> None:
     gateway = spark.sparkContext._gateway
     assert gateway is not None
     java = gateway.proc
-    # It ends when nobody can tell it anything any more, and writes the archive then.
+    # It ends when its input is closed, and then writes the archive.
     java.stdin.close()
     java.wait()
 

@@ -30,19 +30,19 @@ LONGEST = (
     "oracle/test_closing_law.py",
     "delta/test_delta_kill.py",
 )
-"""Folders and files of minutes. A worker takes each whole: begun last, it would leave the other without work."""
+"""Folders and files that take minutes. A worker takes each as a whole: started last, it would leave the other idle."""
 TOGETHER = ("activemq", "kafka", "kinesis", "postgres", "rabbitmq", "sqs", "storage")
 """Folders whose files share a server: one worker takes them all."""
 APART = ("oracle/test_law.py",)
-"""Files of many tests that share nothing but Spark: whoever is free takes the next one. They come last."""
+"""Files of many tests that share nothing but Spark: the next free worker takes the next one. They come last."""
 LONG_SECONDS = 3600
-"""After this a test that is marked long hangs. pyproject.toml has the limit of all others."""
+"""A long test that takes longer than this hangs. pyproject.toml has the limit for all others."""
 FIXED_SEED = 1
 SEED = "MILLSTREAM_SEED"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before there are workers, which have what is in the environment."""
+    """Before there are workers, which inherit the environment."""
     if "SPARK_SUBMIT_OPTS" not in os.environ:
         many = bool(config.getoption("numprocesses", None))
         os.environ["SPARK_SUBMIT_OPTS"] = class_archive.options(make=many)
@@ -90,7 +90,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """A worker that xdist does not tell the groups by the names of tests would take single tests of a file."""
+    """Without groups in the names of tests, xdist would give workers single tests of a file."""
     if hasattr(session.config, "workerinput"):
         grouped = [item for item in session.items if item.get_closest_marker("xdist_group")]
         assert all("@" in item.nodeid for item in grouped), "pytest-xdist does not know the groups of this pytest"
@@ -116,7 +116,7 @@ def golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="session")
 def millstream_connectors(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """Fetched only if a test is to need them."""
+    """Fetched only if a test needs them."""
     return (
         ("kafka", "rabbitmq", "s3") if any(item.get_closest_marker("server") for item in request.session.items) else ()
     )
@@ -146,7 +146,7 @@ def s3() -> Iterator[S3]:
 
 @pytest.fixture
 def bucket(s3: S3, spark: SparkSession) -> str:
-    """A bucket of the test's own, as `s3a://…`, within reach of the shared Spark."""
+    """The test's own bucket, as `s3a://…`, which the shared Spark can reach."""
     return within_reach(s3, spark, s3.endpoint)
 
 
@@ -161,12 +161,12 @@ def s3_proxy(s3: S3) -> Iterator[S3Proxy]:
 
 @pytest.fixture
 def bucket_behind_proxy(s3: S3, s3_proxy: S3Proxy, spark: SparkSession) -> str:
-    """A bucket of the test's own, as `s3a://…`, that Spark reaches through the proxy."""
+    """The test's own bucket, as `s3a://…`, which Spark reaches through the proxy."""
     return within_reach(s3, spark, s3_proxy.endpoint)
 
 
 def within_reach(s3: S3, spark: SparkSession, endpoint: str) -> str:
-    """Hadoop keeps a client for each bucket: a new one has settings of its own."""
+    """Hadoop keeps a client for each bucket: a new one has its own settings."""
     from servers.s3 import settings
 
     name = f"bucket-{secrets.token_hex(4)}"

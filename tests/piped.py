@@ -1,4 +1,4 @@
-"""Another process, of which a test reads and writes all three pipes."""
+"""Another process, whose three pipes a test reads and writes."""
 
 from __future__ import annotations
 

@@ -16,14 +16,14 @@ SOURCE = ROOT / "src" / "millstream"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 
 WORKS_ON_JOBS = {"api", "cli", "replay", "runtime", "spark", "storage", "testing"}
-"""What the processes use that a manager starts."""
+"""What the processes that a manager starts use."""
 MAY_IMPORT: dict[str, set[str]] = {
     "storage": {"errors"},
     "plan": {"errors"},
     "planner": {"errors", "plan"},
     "metrics": {"errors", "plan", "planner"},
     "reports": {"errors", "metrics", "plan", "planner"},
-    # It starts drivers as processes, and knows nothing of Spark; only the driver runs a job, or works on its state.
+    # It starts drivers as processes, and knows nothing about Spark; only the driver runs a job, or works on its state.
     "manager": {"errors", "metrics", "plan", "planner", "reports"} | WORKS_ON_JOBS,
     "spark": {"errors", "metrics", "plan", "planner", "storage"},
     "reception": {"errors", "journal", "plan", "storage"},
@@ -31,10 +31,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     # A job starts its run, and nothing else of the runtime.
     "api": {"errors", "plan", "planner", "runtime", "storage"},
 }
-"""What each layer knows of the others. Data goes down: api -> plan -> planner -> spark -> runtime."""
+"""What each layer knows about the others. Data goes down: api -> plan -> planner -> spark -> runtime."""
 
 IN_A_FUNCTION = {("api", "runtime"), *(("manager", part) for part in WORKS_ON_JOBS)}
-"""Only where it is needed, so that to declare a job, and to manage one, needs no Spark."""
+"""Only where it is needed, so that declaring a job, and managing one, needs no Spark."""
 
 
 class Import:
@@ -46,7 +46,7 @@ class Import:
 
 
 def imports(file: Path) -> Iterator[Import]:
-    """What a file imports when it runs: not what stands under TYPE_CHECKING."""
+    """What a file imports when it runs: not what is under TYPE_CHECKING."""
 
     def visit(body: list[ast.stmt], inner: bool) -> Iterator[Import]:
         for node in body:
@@ -149,7 +149,7 @@ def test_declaring_a_job_needs_no_spark() -> None:
 
 @pytest.mark.slow
 def test_every_package_can_be_imported_first() -> None:
-    """No circle of imports, whichever way one comes in."""
+    """No circular imports, whichever module is imported first."""
     names = [".".join(file.parent.relative_to(SOURCE.parent).parts) for file in SOURCE.rglob("__init__.py")]
     script = f"""
 import importlib, sys

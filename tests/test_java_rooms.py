@@ -1,4 +1,4 @@
-"""The order of the kernels' rooms: what each Java package may import of the others."""
+"""The order of the kernels' rooms: what each Java package may import from the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 KERNELS = Path(__file__).parents[1] / "kernels" / "millstream"
 
 OPERATOR = {"metrics", "operator", "row", "state"}
-"""What every room of operators stands on."""
+"""What every room of operators builds on."""
 
 MAY_IMPORT: dict[str, set[str]] = {
     "metrics": set(),

@@ -1,4 +1,4 @@
-"""The engines, each a process of its own that stays: a job is started, and stopped, as it is told."""
+"""The engines, each a process that stays: it starts and stops jobs on request."""
 
 from __future__ import annotations
 

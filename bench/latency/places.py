@@ -1,4 +1,4 @@
-"""What is run: a case at a rate, with checkpoints every so often, by an engine; and where its rows are."""
+"""What is run: a case at a rate, with checkpoints at an interval, by an engine; and where its rows are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millstream.journal.reader import Isolation
 CASES = ("matches", "through", "journal")
 PARTITIONS = 2
 LAG = 200
-"""So many likes lie between a like and the one that answers it."""
+"""How many likes lie between a like and the one that answers it."""
 SCHEMA = "id BIGINT, liker STRING, liked STRING, sent BIGINT"
 
 
@@ -31,16 +31,16 @@ class Case:
         return self.name != "through"
 
     def expected(self, records: int) -> range:
-        """The ids that come out of so many records."""
+        """The ids that come out of `records` records."""
         return range(max(0, records // 2 - LAG)) if self.matches else range(records)
 
     def record(self, number: int, due: int) -> str:
-        """The even ones like somebody, the odd ones answer; `due` is when it is to be sent."""
+        """The even ones are likes, the odd ones answers; `due` is when the record is to be sent."""
         id_, liker, liked = number, "a", "b"
         if self.matches:
             id_ = number // 2
             if number % 2:
-                # Who answers before anybody liked them has nobody to answer.
+                # An answer before there was a like answers nothing.
                 id_, liker, liked = id_ - LAG, "b", "a"
         return f'{{"id":{id_},"liker":"{liker}{id_}","liked":"{liked}{id_}","sent":{due}}}'
 

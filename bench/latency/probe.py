@@ -1,7 +1,7 @@
-"""Reads a topic as anybody could, and notes when each row came: `python -m bench.latency.probe PLACE ISOLATION OUT`.
+"""Reads a topic as any client could, and notes when each row came: `python -m bench.latency.probe PLACE ISOLATION OUT`.
 
 It ends when its input is closed and nothing more comes. OUT has three numbers per row: its id, when it was due, when it
-was here.
+arrived.
 """
 
 from __future__ import annotations

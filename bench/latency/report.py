@@ -29,7 +29,7 @@ HEADINGS = (
     "idle",
 )
 FIGURES = (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999"), ("cpu", "cpu"), ("idle", "idle"))
-"""What is compared with Flink: as it is told, and as it is called here."""
+"""What is compared with Flink: its printed name, and its name here."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Found:
-    """Of a case by an engine; CPU seconds per minute, under load and when nothing comes."""
+    """The results of a case by an engine; CPU seconds per minute, under load and when idle."""
 
     case: Case
     engine: str
@@ -78,7 +78,7 @@ def kept() -> list[Found]:
 
 
 def keep(found: list[Found]) -> list[Found]:
-    """All that is known, with what is new in place of what was found before."""
+    """All results, the new ones in place of the old."""
     known = {part.order: part for part in (*kept(), *found)}
     every = [known[order] for order in sorted(known)]
     RESULTS.parent.mkdir(exist_ok=True)

@@ -27,7 +27,7 @@ from servers.kafka import Kafka, running
 SERVER = ("-Xmx1g",)
 """A benchmark's broker lives long enough for the JVM's second compiler."""
 STARTS, REST, IDLE = 8, 4, 12
-"""Seconds until a job is up, those after the load until it rests, and those for which it is then measured."""
+"""Seconds until a job is up, seconds after the load until it is idle, and seconds for which it is then measured."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def python(module: str, *told: str) -> subprocess.Popen[bytes]:
 
 
 def rows(file: Path) -> list[tuple[int, int, int]]:
-    """Id, when it was due, when it was here."""
+    """Id, when it was due, when it arrived."""
     numbers = array("q", file.read_bytes())
     return list(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
 

@@ -64,7 +64,7 @@ class Chunk:
 
 
 def chunks(events: int, seed: int) -> Iterator[Chunk]:
-    """The first so many events; a multiple of 50."""
+    """The first `events` events; a multiple of 50."""
     assert events % ROUND == 0
     for number, first in enumerate(range(0, events, CHUNK)):
         rounds = np.arange(first // ROUND, min(events, first + CHUNK) // ROUND, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Flink beside us: a cluster in a process of its own, installed into an environment of its own."""
+"""Flink beside us: a cluster in its own process, installed into its own environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPENED = ("lang", "net", "io", "nio", "lang.reflect", "text", "time", "util", "u
 
 
 class Missing(Exception):
-    """Flink cannot be had here."""
+    """Flink is not available here."""
 
 
 def install(folder: Path) -> Path:
@@ -100,7 +100,7 @@ class Flink:
         self._answer("ready")
 
     def cost(self, query: str) -> Cost:
-        """What a run costs that keeps none of its rows, or for q10 writes them to files."""
+        """The cost of a run that drops its rows, or for q10 writes them to files."""
         sink = "CREATE TABLE sunk WITH ('connector' = 'blackhole') AS " + SQL[query]
         last = [sink]
         if query == "q10":

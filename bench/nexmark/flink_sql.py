@@ -18,7 +18,7 @@ EVENTS = f"""CREATE TABLE events (
 
 WATERMARK = ",\n  WATERMARK FOR date_time AS date_time - INTERVAL '4' SECOND"
 TIMED = ("q5", "q7", "q8", "q11", "q18")
-"""Those with windows of event time, and the last rows by event time, for which Flink has an operator of its own."""
+"""Those with windows of event time, and the last rows by event time, for which Flink has a special operator."""
 
 VIEWS = (
     """CREATE VIEW person AS SELECT person.id, person.name, person.email, person.credit_card, person.city, person.state,

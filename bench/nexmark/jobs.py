@@ -22,7 +22,7 @@ from millstream.spark import packages, session
 PARALLELISM = 2
 MEMORY = "4g"
 FILES = {"q10": ("day", "minute")}
-"""Queries that write files, and what they are parted by."""
+"""Queries that write files, and what they are partitioned by."""
 
 
 class Jobs:
@@ -68,7 +68,7 @@ class Jobs:
                 file.write(record.value + b"\n")
 
     def cost(self, query: str, without: int | None) -> Cost:
-        """What a run costs that computes all rows and keeps none."""
+        """The cost of a run that computes all rows and keeps none."""
         job = self.job(query, self.source, self.sink(query))
         return measured(lambda: job.run(ms.available_now(), spark=self.spark), without=without)
 

@@ -5,8 +5,8 @@
     block        where each column begins, counted from the block's start: 32-bit numbers; then the columns
     column       64-bit numbers (times in milliseconds), or for text: 32-bit offsets, one more than rows, then bytes
 
-All numbers are little-endian. Within a block, rows of each kind stand in the order of the events.
-The same events lie beside it as Parquet, for DuckDB, and the side table of q13 in a folder of its own.
+All numbers are little-endian. Within a block, rows of each kind are in the order of the events. The same events are
+beside it as Parquet, for DuckDB, and the side table of q13 in its own folder.
 """
 
 from __future__ import annotations

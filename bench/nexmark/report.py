@@ -22,7 +22,7 @@ x: how many times the rival's events per CPU second."""
 
 
 def report(rows: list[Row], wanted: Wanted) -> str:
-    """Prints all, and gives the last line."""
+    """Prints everything, and returns the last line."""
     console = Console(width=130)
     console.print(table(rows, wanted))
     console.print(COMPARED, highlight=False)

@@ -29,7 +29,7 @@ TOOLS = Path(__file__).parents[2] / ".tools" / "nexmark"
 
 @dataclass
 class Row:
-    """What is known of a query: whether it is right, and the cost of each engine."""
+    """What is known about a query: whether it is right, and the cost of each engine."""
 
     query: str
     verdict: Verdict | None = None
@@ -61,7 +61,7 @@ class Wanted:
     judge_flink: bool = False
     warm_ups: int = 3
     judged: int = 100_000
-    """So many events, the first ones, are enough to judge a query's results."""
+    """How many of the first events are enough to judge a query's results."""
     seed: int = 1
 
 
@@ -70,7 +70,7 @@ def source(folder: Path, events: int) -> EventSource:
 
 
 class Bench:
-    """The engines, ready to run; those that cannot be had are left out, and it is said why."""
+    """The engines, ready to run; those that are not available are left out, with the reason."""
 
     def __init__(self, work: Path, wanted: Wanted, console: Console) -> None:
         self.wanted = wanted
@@ -127,7 +127,7 @@ class Bench:
         self.console.print(f"{query} by flink: {self.oracle.judge_flink(query, changes)}")
 
     def measure(self, row: Row) -> None:
-        """In turn, so that what disturbs the machine disturbs all; the first times are for warming up.
+        """In turn, so that disturbances affect all alike; the first runs are for warming up.
 
         Once is not enough: half of what a second run costs is still the JVM's compiler, on all sides.
         """

@@ -66,7 +66,7 @@ class EventSource:
 
 
 class Events:
-    """The three kinds of events, each a stream of its own; the file is read once. Beside them a small table."""
+    """The three kinds of events, each its own stream; the file is read once. Beside them a small table."""
 
     def __init__(self, job: ms.Job, source: EventSource, timed: bool) -> None:
         self.job = job

@@ -31,7 +31,7 @@ TIME_OF_DAY = (
 
 
 class Tables:
-    """The three kinds of events. Each is a scan of its own: Spark shares none within a query."""
+    """The three kinds of events. Each is its own scan: Spark shares none within a query."""
 
     def __init__(self, spark: SparkSession, source: EventSource, timed: bool) -> None:
         self.spark = spark

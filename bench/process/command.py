@@ -1,7 +1,7 @@
 """Python code with and without state, beside PySpark by hand, PyFlink, Bytewax and Quix, one after the other.
 
-CPU seconds per million rows. What the same code costs over few rows, in as many epochs, is taken off: that is what it
-takes to start.
+CPU seconds per million rows. The cost of the same code over few rows, in as many epochs, is subtracted: that is the
+cost of starting.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from servers.kafka import running
 
 FEW = 8_000
 SLOW = {"keyed, transformWithStateInPandas": 50}
-"""Ways that are given so many times fewer rows: they would take all day."""
+"""Ways that get this many times fewer rows: they would take all day."""
 RIVALS = Path(__file__).parent / "rivals"
 FLINK = ("apache-flink==2.3.0", "setuptools<81")
 BYTEWAX = ("bytewax==0.21.1", "pyarrow")
@@ -52,14 +52,14 @@ class Folders:
 
 @dataclass(frozen=True)
 class Rival:
-    """Another engine: its packages, the script in it, and what the script is told before the folders."""
+    """Another engine: its packages, its script, and the script's arguments before the folders."""
 
     packages: tuple[str, ...]
     script: str
     told: tuple[str, ...]
     csv: bool = False
     kafka: bool = False
-    """Whether it is told the address of a broker, too."""
+    """Whether it also gets the address of a broker."""
 
     @property
     def name(self) -> str:
@@ -136,7 +136,7 @@ def measured(way: str, ours: Ours, folders: dict[str, Folders]) -> float:
 
 
 def of_rival(rival: Rival, folders: Folders) -> float:
-    """In one process of its own, warmed up by few rows."""
+    """In a separate process, warmed up by a few rows."""
     python = environment(rival.name, *rival.packages)
     with ExitStack() as started:
         servers = [started.enter_context(running(("-Xmx1g",))).servers] if rival.kafka else []

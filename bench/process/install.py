@@ -1,4 +1,4 @@
-"""Environments of other engines, each of its own, made once: `.tools/process/NAME-VERSION`."""
+"""Environments of other engines, one for each, created once: `.tools/process/NAME-VERSION`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST = 900
 
 
 class Missing(Exception):
-    """An engine cannot be had here."""
+    """An engine is not available here."""
 
 
 def environment(name: str, *packages: str) -> Path:

@@ -14,7 +14,7 @@ SCHEMA = "id BIGINT, k BIGINT, v DOUBLE, text STRING"
 
 
 def generate(folder: Path, rows: int) -> str:
-    """A folder of so many rows: most of the keys are drawn from all, some from a hundred."""
+    """A folder with `rows` rows: most of the keys are drawn from all, some from a hundred."""
     folder.mkdir(parents=True)
     chance = random.Random(2)
     for number, start in enumerate(range(0, rows, -(-rows // FILES))):

@@ -1,4 +1,4 @@
-"""What a soak knows of a broker: how to send to it, break it, and read what the job has written back."""
+"""What a soak knows about a broker: how to send to it, break it, and read what the job has written back."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ class Broker(Protocol):
     title: str
     way: Proxy
     settles: ClassVar[bool]
-    """Whether it confirms what it keeps only a moment later. It is left alone before it is killed."""
+    """Whether it confirms messages a moment before it stores them. Then nothing is sent for a while before it is
+    killed."""
     forgets_repeats: ClassVar[bool]
     """Whether it drops what a sink sends twice by itself."""
     unsettling: ClassVar[str]
     """What `unsettle` does, in words."""
 
     def send(self, numbers: Sequence[int]) -> None:
-        """All of them, confirmed; or an error, and then all are sent again, with the same numbers."""
+        """Sends all of them, confirmed; after an error, all are sent again, with the same numbers."""
 
     def restart(self) -> None:
         """Kills the server and starts it again."""
 
     def unsettle(self) -> None:
-        """Forces messages to be delivered again; of a log, moves them to other shards."""
+        """Forces messages to be delivered again; in a log, moves them to other shards."""
 
     def copies(self) -> list[tuple[int, str]]:
-        """All that the job has written so far: the number, and the token that tells repeats."""
+        """All that the job has written so far: the number, and the token that identifies repeats."""
 
 
 def numbers_of(name: str) -> str:
-    """Where there are two servers of one kind: a job knows what it receives by the kind and the name of the queue."""
+    """For two servers of one kind: a job identifies what it receives by the kind and the name of the queue."""
     return f"{NUMBERS}.{name}"
 
 

@@ -68,7 +68,7 @@ def job(places: Places) -> ms.Job:
 
 def main(folder: str) -> None:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    # What Spark keeps for itself lies in the folder, too: a process that is killed cannot delete it.
+    # What Spark keeps for itself is in the folder, too: a process that is killed cannot delete it.
     spark = session.make(4, 2, {**QUICK, "spark.local.dir": folder}, ())
     job(Places.load(Path(folder))).run(ms.micro_batch("200 ms"), restarts=RESTARTS, spark=spark)
 

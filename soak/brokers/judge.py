@@ -32,8 +32,8 @@ def received(title: str, numbers: Iterable[int], sent: int) -> Verdict:
 
 
 def written(title: str, copies: list[tuple[int, str]], sent: int, *, forgets_repeats: bool) -> tuple[Verdict, int]:
-    """Each number at least once. A repeat is one too many if a reader could not drop it by its token; where the broker
-    is to drop it, it is one too many in any case."""
+    """Each number at least once. A repeat counts as duplicated if a reader could not drop it by its token; if the
+    broker should have dropped it, it always does."""
     different = set(copies)
     numbers = {number for number, _ in different}
     repeats = len(copies) - len(different)

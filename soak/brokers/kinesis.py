@@ -11,7 +11,7 @@ from servers.kinesis import running
 from soak.brokers.broker import COPIES, NUMBERS, body, number_in, way_to
 
 MOST = 6
-"""Shards; when there are so many, two are merged instead."""
+"""When there are this many shards, two are merged instead."""
 
 
 class Kinesis:

@@ -13,7 +13,7 @@ from soak.load import Background
 
 LOG = logging.getLogger("soak")
 PER_STEP, STEP = 10, 0.2
-"""So many numbers every so many seconds."""
+"""How many numbers are sent at a time, and seconds in between."""
 SETTLED = 2.0
 """Seconds after which a server has kept what it has confirmed."""
 

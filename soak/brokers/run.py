@@ -23,12 +23,13 @@ from soak.process import PATIENCE, JobProcess
 from soak.strike import Plan, Struck, strike_all
 
 MEGABYTES = 512
-"""Of the disk: where less than 128 are left, nothing is received."""
+"""Size of the disk: with less than 128 MiB left, nothing is received."""
 
 
 @contextmanager
 def world(seed: int) -> Iterator[tuple[World, Path]]:
-    """The brokers, the ways to them, the job that runs; all of it gone afterwards. The path: what the job receives."""
+    """The brokers, the proxies to them, and the running job; all of it is gone afterwards. The path: what the job
+    receives."""
     os.environ.update(ENVIRONMENT)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="millstream-soak-")))
@@ -68,7 +69,7 @@ def ends(out: Path, topic: str) -> int:
 
 
 def ended(there: World, out: Path) -> Judged:
-    """When all is there that should be; or, if it does not come, what is there then."""
+    """The result when everything is there; or, if it does not come, what is there then."""
     deadline = time.monotonic() + PATIENCE
     sent = {title: load.sent for title, load in there.loads.items()}
     while True:

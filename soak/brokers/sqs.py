@@ -34,7 +34,7 @@ class Sqs:
         self._server.restart()
 
     def unsettle(self) -> None:
-        """Nothing is hidden from others by a request that asks for no time."""
+        """A request with a visibility of 0 hides nothing from others."""
         self._client.receive_message(QueueUrl=self._urls[NUMBERS], MaxNumberOfMessages=AT_ONCE, VisibilityTimeout=0)
 
     def copies(self) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""The driver's process, which can be moved to another machine: to a folder that is empty."""
+"""The driver's process, which can be moved to another machine: to an empty folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from soak.process import JobProcess
 
 
 class Driver(JobProcess):
-    """All that it finds is where its servers are. What it said stays in one log."""
+    """It knows only where its servers are. Its output stays in one log."""
 
     def __init__(self, folder: Path, places: Places) -> None:
         self._machines = folder
@@ -26,7 +26,7 @@ class Driver(JobProcess):
         return made
 
     def move(self) -> None:
-        """Killed; nothing of its machine is left; started on another one."""
+        """Kills it, deletes its machine's folder, and starts it on another one."""
         self.kill()
         shutil.rmtree(self._folder)
         self._folder = self._new_machine()

@@ -1,4 +1,4 @@
-"""What is broken on a cluster, and mended again."""
+"""What is broken on a cluster, and repaired."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def executor_hangs(world: World) -> None:
 
 
 def executor_hangs_for_good(world: World) -> Mend:
-    """It wakes when another one has taken its place, if it is still there."""
+    """It wakes up when another one has taken its place, if it is still there."""
     pid = world.executor()
     os.kill(pid, signal.SIGSTOP)
     return lambda: wake(pid)
@@ -66,7 +66,7 @@ def wake(pid: int) -> None:
 
 
 def network_cut(world: World) -> None:
-    """Nobody reaches one of the executors; it reaches the driver and the storages."""
+    """One of the executors cannot be reached; it reaches the driver and the storage."""
     with cut_off(world.worker().host):
         world.a_while()
 
@@ -85,7 +85,7 @@ def worker_killed(world: World) -> None:
 
 
 def master_killed(world: World) -> None:
-    """The other one leads; the one that was killed comes back as the one that waits."""
+    """The other one leads; the killed one comes back as the standby."""
     leader = world.cluster.leader()
     assert leader is not None
     leader.kill()
@@ -122,7 +122,7 @@ def s3_slow(world: World) -> None:
 
 
 def s3_silent(world: World) -> None:
-    """Longer than a request is waited for."""
+    """Longer than the timeout of a request."""
     world.to_s3.hold("")
     time.sleep(6)
     world.to_s3.clear()

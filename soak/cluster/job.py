@@ -24,7 +24,7 @@ SETTINGS = {
     "spark.executor.memory": "600m",
     "spark.driver.extraJavaOptions": QUICK,
     "spark.executor.extraJavaOptions": QUICK,
-    # Small epochs on executors that do not live long: to interpret queries is quicker than to compile them.
+    # Small epochs on executors that do not live long: interpreting queries is quicker than compiling them.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.host": "127.0.0.1",

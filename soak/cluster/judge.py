@@ -28,7 +28,7 @@ class Judged:
 
 
 def judge(servers: str, lines: Lines) -> Judged:
-    """`servers`: of Kafka. `lines`: of all files that a program finds which lists the folder."""
+    """`servers`: of Kafka. `lines`: of all files that a program finds when it lists the folder."""
     given = orders(read(servers, "orders"))
     found = {"every (Kafka)": read(servers, "every"), "files (JSON)": lines()}
     sinks = [compared(sink, given, orders(rows)) for sink, rows in found.items()]

@@ -39,7 +39,7 @@ MEGABYTES = 256
 
 @contextmanager
 def world(seed: int, on: str, mode: str) -> Iterator[tuple[World, Places, Lines]]:
-    """The servers, and the job that runs; all of it gone afterwards. `on`: where the checkpoint lies, s3 or hdfs."""
+    """The servers, and the running job; all of it is gone afterwards. `on`: where the checkpoint is, s3 or hdfs."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="millstream-soak-")))
         broker = stack.enter_context(kafka.running())
@@ -91,7 +91,7 @@ def soak(plan: Plan, on: str, mode: str) -> tuple[list[Struck], Judged]:
         with Load(places.kafka, plan.seed, CUSTOMERS) as load, Committed(places.kafka) as committed:
 
             def at_work() -> Callable[[], bool]:
-                """Whether an order is committed that is not even sent yet."""
+                """Whether an order that is sent from now on is committed."""
                 wanted = load.next
                 return lambda: committed.last > wanted
 
@@ -102,7 +102,7 @@ def soak(plan: Plan, on: str, mode: str) -> tuple[list[Struck], Judged]:
 
 
 def ended(servers: str, written: Lines) -> Judged:
-    """When all is there that should be; or, if it does not come, what is there then."""
+    """The result when everything is there; or, if it does not come, what is there then."""
     deadline = time.monotonic() + PATIENCE
     while True:
         found = judge(servers, written)

@@ -1,4 +1,4 @@
-"""A broker of each kind for all tests of ActiveMQ, and queues with names of their own."""
+"""A broker of each kind for all tests of ActiveMQ, and queues with their own names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass(frozen=True)
 class Queues:
-    """A test's own queues, filled by a client of its own."""
+    """A test's own queues, filled by its own client."""
 
     broker: ActiveMQ
     prefix: str
@@ -49,7 +49,7 @@ class Queues:
             made.disconnect()
 
     def send(self, queue: str, *values: Any, topic: bool = False, headers: dict[str, str] | None = None) -> None:
-        """Values as JSON, or bytes as they are: in one transaction, so that all of them are there."""
+        """Sends values as JSON, or bytes as they are, in one transaction, so that all of them are there."""
         kind = {"destination-type": "MULTICAST" if topic else "ANYCAST"} if self.broker.kind == "artemis" else {}
         place = queue if kind else f"/{'topic' if topic else 'queue'}/{queue}"
         with self.connection() as connection:

@@ -1,4 +1,4 @@
-"""Barriers that flow: the tasks of a run do not end, and what cannot be is said."""
+"""Barriers that flow: the tasks of a run do not end, and errors say what is not possible."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_without_barriers_it_says_why(spark: SparkSession, folder: Path, caplog:
 
 
 def test_a_barrier_that_hangs_fails_the_run(spark: SparkSession, folder: Path) -> None:
-    """Within no time at all, no barrier comes through. Nothing is lost."""
+    """With no time to wait, no barrier comes through. Nothing is lost."""
     own = spark.newSession()
     own.conf.set("spark.millstream.barriers.patience", "0")
     send(folder, range(30))

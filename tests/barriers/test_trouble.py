@@ -1,4 +1,4 @@
-"""Barriers where something is in their way: a slow sink, one that cannot prepare, a full disk."""
+"""Barriers that are held up: by a slow sink, one that cannot prepare, a full disk."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TroubledSink(JournalSink):
 
 @dataclass(frozen=True)
 class Troubled:
-    """A job with a shuffle, each of whose rows comes out once, and the files by which its sink is in trouble."""
+    """A job with a shuffle, each of whose rows comes out once, and the files that put its sink into trouble."""
 
     folder: Path
     disk: Path
@@ -95,7 +95,7 @@ def in_use() -> int:
 
 
 def finish(troubled: Troubled, count: int, spark: SparkSession) -> None:
-    """A later run does what is left: nothing is lost, nothing comes twice."""
+    """A later run does what is left: nothing is lost or duplicated."""
     run = troubled.job().start(ms.real_time("200 ms"), spark=spark)
     try:
         until(lambda: len(troubled.out()) >= count, run)
@@ -163,7 +163,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk(tmp_path: Path, small_disk: Path, spark: SparkSession) -> None:
-    """The state does not fit beside a ballast: the run fails with that reason, and goes on when there is room."""
+    """The state does not fit beside a ballast: the run fails with that reason, and continues when there is room."""
     for topic in ("rows", "out"):
         journal.create(tmp_path / "journal", topic, 2)
     troubled, ballast = Troubled(tmp_path, small_disk), small_disk / "ballast"

@@ -1,4 +1,4 @@
-"""The latency benchmark itself: what it expects of a job, its percentiles, its line and its picture."""
+"""The latency benchmark itself: what it expects from a job, its percentiles, its line and its picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the benchmark of Python code says at last, and the rows that all ways read."""
+"""The last line of the benchmark of Python code, and the rows that all ways read."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """This checkout's `millstream`, no settings of whoever runs the tests, and nothing left behind."""
+    """This checkout's `millstream`, without the user's own settings, and nothing left behind."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MILLSTREAM_")}
     return {
         **kept,
@@ -31,7 +31,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def started(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
-    """Starts `millstream …` in a folder of the test's own; it is gone when the test ends."""
+    """Starts `millstream …` in the test's own folder; it is gone when the test ends."""
     processes: list[Piped] = []
 
     def start(*arguments: str) -> Piped:
@@ -43,7 +43,7 @@ def started(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # Tests may run in the background, where shells have Ctrl-C ignored: not so in what they start.
+            # Tests may run in the background, where shells ignore Ctrl-C; what they start must not.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         processes.append(process)

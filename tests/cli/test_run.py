@@ -45,7 +45,7 @@ def test_the_example_in_batch(cli: Cli, topics: Path) -> None:
     send(topics)
     done = cli("run", str(MATCHES), "--mode", "batch")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "matches: starting\nmatches: finished\n"  # and not a word of Spark's
+    assert done.stderr == "matches: starting\nmatches: finished\n"  # and nothing from Spark
     assert [record.json() for record in journal.read(topics, "matches")] == [MATCH]
 
 
@@ -53,7 +53,7 @@ def test_the_example_in_batch(cli: Cli, topics: Path) -> None:
 def test_the_example_in_real_time_until_interrupted(started: Start, topics: Path, tmp_path: Path) -> None:
     process = started("run", str(MATCHES), "--every", "1s", "--checkpoint", "progress", "--quiet")
     assert process.stderr.readline() == "matches: starting\n"
-    # A join without bounds: so it is, and users are told.
+    # A join without bounds: users get a warning.
     assert 'WARNING millstream: job "matches": join_' in process.stderr.readline()
     assert process.stderr.readline() == "matches: running, Ctrl-C stops it; checkpoint progress\n"
     send(topics)

@@ -42,7 +42,7 @@ def send(folder: Path) -> None:
 
 
 def counts(folder: Path) -> dict[str, int]:
-    """What the sink's changes sum up to; an error if one is there twice."""
+    """What the sink's changes sum up to; an error if one is duplicated."""
     found: dict[str, int] = {}
     for record in journal.read(folder / "journal", "popular"):
         row: dict[str, Any] = record.json()
@@ -64,7 +64,7 @@ def wait_until(folder: Path, n: int) -> None:
 
 @pytest.mark.slow
 def test_of_a_job_that_runs(likes: Path, started: Start, cli: Cli) -> None:
-    """It is saved while it runs, and goes on; then it is asked to stop, and goes on at another parallelism."""
+    """It is saved while it runs, and continues; then it is asked to stop, and continues at another parallelism."""
     running = started("run", "likes.py", "--mode", "real-time", "--every", "200ms", "--quiet")
     wait_until(likes, 5)
     saved = cli("savepoint", "likes.py", "saved")
@@ -94,7 +94,7 @@ def test_of_a_job_that_runs(likes: Path, started: Start, cli: Cli) -> None:
 def test_killed_while_it_is_restored(
     place: str, likes: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Until all is in place, no run begins from what is there. Restored once more, nothing is lost or there twice."""
+    """Until all is in place, no run begins from what is there. Restored again, nothing is lost or duplicated."""
     assert cli("run", "likes.py", "--mode", "available-now", "--quiet").returncode == 0
     assert cli("savepoint", "likes.py", "saved").returncode == 0
     command = [sys.executable, "-c", "from millstream.cli.main import main; main()"]
@@ -115,7 +115,7 @@ def test_killed_while_it_is_restored(
 
 @pytest.mark.slow
 def test_diff_tells_programs(likes: Path, cli: Cli) -> None:
-    """Of a checkpoint, too; the exit code says whether something is in the way."""
+    """For a checkpoint, too; the exit code says whether the job could continue."""
     assert cli("run", "likes.py", "--mode", "available-now", "--quiet").returncode == 0
     same = cli("diff", ".millstream/likes", "likes.py", "--json")
     assert same.returncode == 0, same.stderr

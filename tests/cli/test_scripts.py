@@ -1,4 +1,4 @@
-"""Scripts as users write them, in processes of their own: what they print when all goes well, and when it does not."""
+"""Scripts as users write them, in separate processes: what they print when all goes well, and when it does not."""
 
 from __future__ import annotations
 

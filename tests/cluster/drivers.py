@@ -1,4 +1,4 @@
-"""A user's program that runs a job on the cluster, as a process of its own."""
+"""A user's program that runs a job on the cluster, as its own process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 PYTHON = sys.executable
 JOBS = Path(__file__).parent / "jobs"
 OTHERS = ("MILLSTREAM_", "PYSPARK_", "PYTHONPATH")
-"""Of whoever runs the tests."""
+"""Variables of the process that runs the tests."""
 # What runs for seconds is compiled quickly, not well.
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 DEFAULTS = {
@@ -36,12 +36,12 @@ def script(name: str) -> str:
 
 
 class Driver:
-    """A user's program, which speaks to the cluster. What Spark says goes to a file in its folder."""
+    """A user's program on the cluster. Spark's output goes to a file in its folder."""
 
     def __init__(
         self, command: list[str], folder: Path, known: Mapping[str, str] = NOTHING, more: Mapping[str, str] = NOTHING
     ) -> None:
-        """`known`: of its environment. `more`: for Spark's file of settings."""
+        """`known`: variables of its environment. `more`: for Spark's settings file."""
         own = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
         conf = folder / "conf"
         conf.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Likes in a journal, and what must come of them."""
+"""Likes in a journal, and the expected results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from millstream import journal
 
 
 class Likes:
-    """Everybody likes everybody else once, in an order of no meaning."""
+    """Everyone likes everyone else once, in arbitrary order."""
 
     def __init__(self, folder: Path) -> None:
         self.path = str(folder / "journal")

@@ -60,7 +60,7 @@ def test_real_time_goes_on_when_pods_are_lost(kubernetes: Kubernetes, likes: Lik
     ran = submitter(PYTHON, script("real_time.py"), kubernetes.master)
     until(lambda: likes.whole, ran)
     first = kubernetes.pods()
-    # As many as real time needs: nobody said how many.
+    # As many as real time needs, because no number is set.
     assert len(first) == 2
     memory = first[0].spec["spec"]["containers"][0]["resources"]["limits"]["memory"]
     assert memory == "984Mi"  # 600, and what Spark adds
@@ -84,7 +84,7 @@ def test_python_steps(kubernetes: Kubernetes, likes: Likes, submitter: Any, tmp_
 
 
 def test_an_image_that_is_not_there(kubernetes: Kubernetes, likes: Likes, driver: Any) -> None:
-    """Pods that never run: the job says what it waits for."""
+    """Pods that never run: the job says what it is waiting for."""
     more = {**MORE, "spark.kubernetes.container.image": "nobody/has-this"}
     likes.send(range(3))
     ran = driver(PYTHON, script("impatient.py"), kubernetes.master, more=more)

@@ -59,14 +59,14 @@ def test_real_time_goes_on_when_a_container_dies(yarn: Yarn, likes: Likes, submi
     likes.send(range(10))
     ran = submitter(PYTHON, script("real_time.py"), "yarn")
     until(lambda: likes.whole, ran)
-    # As many as real time needs: nobody said how many.
+    # As many as real time needs, because no number is set.
     assert len(yarn.executors) == 2
 
     goes_on(ran, likes, [lambda: os.kill(yarn.executors[0], signal.SIGKILL)])
 
 
 def test_a_driver_on_the_cluster_that_dies_is_started_again(yarn: Yarn, likes: Likes, submitter: Any) -> None:
-    """By YARN, on another machine as the case may be; the job goes on from its checkpoint."""
+    """By YARN, on another machine as the case may be; the job continues from its checkpoint."""
     likes.send(range(10))
     how = ("--mode", "real-time", "--every", "500ms", "--restarts", "--shared-disk", "--parallelism", "2")
     where = ("--master", "yarn", "--deploy-mode", "cluster")
@@ -140,7 +140,7 @@ def test_python_steps(likes: Likes, submitter: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("deploy_mode", ["client", "cluster"])
 def test_packages_that_go_along(likes: Likes, submitter: Any, tmp_path: Path, deploy_mode: str) -> None:
-    """The machines' Python has nothing but what goes along; the job's own modules do, too."""
+    """The machines' Python has only what is sent along, including the job's own modules."""
     likes.send(range(10))
     subprocess.run([PYTHON, "-c", MILLSTREAM, "pack", "millstream"], cwd=tmp_path, check=True)
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)

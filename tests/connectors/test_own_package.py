@@ -1,4 +1,4 @@
-"""A connector that comes as a package of its own: the one that docs/connectors.md writes, built, installed, used."""
+"""A connector in a separate package: the one that docs/connectors.md writes, built, installed, used."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def blocks(language: str, text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page's code, up to where it is tried, as a wheel that is unpacked: so does pip install it."""
+    """The page's code, up to where it is tried, as an unpacked wheel, as pip installs it."""
     from hatchling.builders.wheel import WheelBuilder
 
     project = tmp_path_factory.mktemp("millstream-sqlite")
@@ -96,7 +96,7 @@ def test_a_job_from_end_to_end(package: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_job_that_is_killed(package: Path, tmp_path: Path, point: str) -> None:
-    """The protocol of the page is exactly once: what is carried again is not there twice."""
+    """The protocol of the page is exactly once: what is carried again is not duplicated."""
     killed = python(
         SHOP + ROWS + JOB + "job.run(ms.available_now())",
         package,

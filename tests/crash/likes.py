@@ -1,4 +1,4 @@
-"""Likes that flow into a journal, and what must come of them."""
+"""Likes that flow into a journal, and the expected results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from millstream import journal
 
 USERS = 30
 ENOUGH = 20
-"""So many matches show something."""
+"""With this many matches, a test shows something."""
 
 
 class Generator:
-    """Likes that flow until they are stopped, each with its number; among so many users that matches stay few."""
+    """Likes that flow until they are stopped, each with its number, among enough users to keep matches few."""
 
     def __init__(self, path: str, seed: int, at_once: int = 5, pause: float = 0.3) -> None:
-        """So many at once, and seconds between."""
+        """`at_once`: likes at a time. `pause`: seconds in between."""
         self.likes: list[tuple[str, str, int]] = []
         self._at_once, self._pause = at_once, pause
         self._random = random.Random(seed)
@@ -47,7 +47,7 @@ class Generator:
             self._producer.send({"liker": f"u{one}", "liked": f"u{other}", "n": n}, key=f"u{one}")
             if n % self._at_once == self._at_once - 1:
                 self._producer.flush()
-                # No more of them than a killed job has worked off by the end.
+                # No more of them than a killed job has processed by the end.
                 if self._stop.wait(self._pause):
                     return
 

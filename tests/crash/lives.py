@@ -1,5 +1,5 @@
 """A job that is killed at one place after another, mostly without dying: its process stops at the place, its folder is
-copied as a killed process would have left it, and the next run goes on from the copy, in the same JVM."""
+copied as a killed process would have left it, and the next run continues from the copy, in the same JVM."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class At(Watch):
 
 
 class Lives:
-    """The runs of a module's job. The module's `start(spark, folder, *arguments)` gives a Run that writes into that
-    folder alone. What it reads may grow meanwhile, elsewhere."""
+    """The runs of a module's job. The module's `start(spark, folder, *arguments)` returns a Run that writes only into
+    that folder. What it reads may grow meanwhile, elsewhere."""
 
     def __init__(self, module: str, scratch: Path, environment: dict[str, str] | None = None) -> None:
         self._image = scratch / "image"
@@ -65,16 +65,16 @@ class Lives:
         self._listener.close()
 
     def of(self, folder: Path, *arguments: str, server: int | None = None) -> Self:
-        """From now on runs have this folder, and these arguments. `server`: the process group of one who writes into
-        the folder for them."""
+        """From now on runs have this folder, and these arguments. `server`: the process group of a server that
+        writes into the folder for them."""
         folder.mkdir(exist_ok=True)
         self._folder, self._arguments = folder, [str(folder), *arguments]
         self._server = server
         return self
 
     def imaged(self, fault: Fault, proxy: Proxy | None = None) -> None:
-        """Up to a fault; the folder is then as it was at that moment. `proxy`: the job's way to a server, for which the
-        process is dead from that moment on. It lets no one through until the run has ended."""
+        """Up to a fault; the folder is then as it was at that moment. `proxy`: the job's connection to a server, to
+        which the process is dead from that moment on. It lets nothing through until the run has ended."""
         shutil.rmtree(self._image, ignore_errors=True)
         self._until(At(fault, lambda: self._take_image(proxy)))
         if proxy is None:
@@ -86,17 +86,17 @@ class Lives:
         restore(self._image, self._folder)
 
     def killed(self, fault: Fault) -> None:
-        """Up to a fault, at which the process and its JVM are killed in earnest."""
+        """Up to a fault, at which the process and its JVM are killed for real."""
         self._until(At(fault, self._kill_group))
         self.kill()
 
     def held(self, fault: Fault, meanwhile: Callable[[], None]) -> None:
-        """Up to a fault, where it stands still while something else happens; then it goes on."""
+        """Up to a fault, where it stops while something else happens; then it continues."""
         self._until(At(fault, meanwhile))
 
     @contextmanager
     def hanging(self) -> Iterator[None]:
-        """Inside, its process does nothing at all, as one that was suspended."""
+        """Inside, its process does nothing at all, as if suspended."""
         assert self._process is not None
         with frozen(self._process.pid):
             yield
@@ -112,7 +112,7 @@ class Lives:
         self._tell(self._arguments)
 
     def kill(self) -> None:
-        """In earnest, wherever it is."""
+        """For real, wherever it is."""
         if self._process is not None:
             if self._process.poll() is None:
                 self._kill_group()
@@ -146,7 +146,7 @@ class Lives:
         deadline = time.monotonic() + PATIENCE
         while not watch.met.wait(0.02):
             over, _, _ = select.select([self._process.stdout], [], [], 0)
-            # One that is killed at the place ends before it is known that it was.
+            # A process that is killed at the place ends before that is known.
             assert not over or watch.begun.is_set(), self._said("the run ended before it came to the place")
             assert time.monotonic() < deadline, self._said("nothing happens any more")
 

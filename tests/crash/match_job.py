@@ -33,11 +33,11 @@ def match_job(folder: str, likes_path: str, rows_per_epoch: int | None = None) -
 
 
 def start(spark: SparkSession, folder: str, mode: str, at: str | None = None, likes: str | None = None) -> Run:
-    """Likes come from a journal beside the folder: they go on while a run stands still. `at` and `likes`: where both
-    are on another storage."""
+    """Likes come from a journal beside the folder: they keep coming while a run is stopped. `at` and `likes`: where
+    both are on another storage."""
     place, source = at or folder, likes or str(Path(folder).parent / "likes")
     if mode == "real-time":
-        # Between two epochs on a storage that is far away there is a pause: they are worth it if they last.
+        # On remote storage there is a pause between two epochs, so epochs should be long.
         every = "2 seconds" if at else "300 ms"
         return match_job(place, source).start(ms.real_time(every), spark=spark)
     return match_job(place, source, rows_per_epoch=300).start(ms.micro_batch("0 seconds"), spark=spark)

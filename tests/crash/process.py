@@ -1,4 +1,4 @@
-"""A job as a process of its own, to be killed, and what tells how far it has come."""
+"""A job as its own process, to be killed, and what shows how far it has come."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE = 180
 
 
 class Process:
-    """The job's process, with its JVM, in a process group of its own."""
+    """The job's process, with its JVM, in its own process group."""
 
     def __init__(self, script: Path, arguments: Sequence[str], folder: Path, fault: Fault | None = None) -> None:
         told = {"MILLSTREAM_VERBOSE": "1", **(fault.environment() if fault else {})}

@@ -1,4 +1,4 @@
-"""A job's process that runs the job as often as it is told, in one JVM: `serve.py MODULE`, with lines of JSON on stdin.
+"""A job's process that runs the job on request, in one JVM: `serve.py MODULE`, with lines of JSON on stdin.
 
 A list begins a run: the arguments of the module's `start`. `"stop"` ends it. One line goes out when a run has ended:
 null, or its error.
@@ -56,7 +56,7 @@ def listen(told: Queue[Any]) -> None:
 
 
 def ran(job: Any, arguments: list[str], spark: SparkSession, told: Queue[Any]) -> str | None:
-    """Leaves nothing of the run in the process: the next one has what is on the disk."""
+    """Leaves nothing of the run in the process: the next one only has what is on the disk."""
     try:
         run: Run = job.start(spark, *arguments)
         while not run.poll(0.02) and not stopped(told):

@@ -1,5 +1,4 @@
-"""Exactly once, shown: the job is killed at every named place and at random moments. Nothing is missing, and nothing is
-there twice."""
+"""Proves exactly once: the job is killed at every named place and at random moments. Nothing is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from tests.crash.process import committed, until
 
 pytestmark = pytest.mark.slow
 IN_EARNEST = {"micro-batch": ("sink.publish.between",), "real-time": ("commits.before",)}
-"""Where the process dies; at the other points an image of it goes on."""
+"""Where the process dies; at the other points an image of it continues."""
 
 
 def in_files(folder: Path) -> Counter[tuple[object, ...]]:

@@ -1,4 +1,4 @@
-"""A run that stands still, is replaced by another, and wakes: it can do no harm, whatever it was about to do.
+"""A run that hangs, is replaced by another, and wakes up: it can do no harm, whatever it was about to do.
 
 There are no locks here: their files are deleted first, as if the disk had none.
 """
@@ -23,7 +23,7 @@ POINTS = {
     "micro-batch": ("offsets.before", "state.before", "decision.before", "commits.before", "sink.publish.between"),
     "real-time": ("sink.prepare.before", "decision.before", "decision.after", "sink.publish.before"),
 }
-"""Where the first run stands still: what it was about to write comes when the second run has written the same."""
+"""Where the first run stops: what it was about to write comes when the second run has written the same."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def unlock(folder: Path) -> None:
 
 
 def take_over(second: Lives, folder: Path) -> None:
-    """The second run goes on from where the first one stands, and commits."""
+    """The second run continues from where the first one stands, and commits."""
     before = committed(folder / "checkpoint")
     unlock(folder)
     second.begin()

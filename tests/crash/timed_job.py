@@ -23,7 +23,7 @@ SOON = "s.k = c.k AND c.at BETWEEN s.at AND s.at + INTERVAL 2 MINUTES"
 
 
 class Hour(ms.Process):
-    """Tells of an hour of a key when it is over: how many rows it had, which were the first and the last, and how often
+    """Reports an hour of a key when it is over: how many rows it had, which were the first and the last, and how often
     its most frequent value came."""
 
     output = "k INT, hour TIMESTAMP, rows INT, first INT, last INT, most INT"

@@ -23,7 +23,7 @@ def send(folder: Path, numbers: Iterable[int]) -> None:
 
 
 def contents(table: Path) -> list[dict[str, Any]]:
-    """Not by `to_pyarrow_table`, whose threads may break the interpreter off at its end."""
+    """Not by `to_pyarrow_table`, whose threads may crash the interpreter at exit."""
     if not DeltaTable.is_deltatable(str(table)):
         return []
     found = QueryBuilder().register("t", DeltaTable(str(table))).execute("SELECT * FROM t")

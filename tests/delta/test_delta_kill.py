@@ -1,4 +1,4 @@
-"""A job that writes to Delta tables is killed at named places: nothing is missing, nothing is there twice."""
+"""A job that writes to Delta tables is killed at named places: nothing is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 POINTS = ("commits.after", *CARRY_POINTS)
 """Those at which an epoch is on its way into the tables; tests/crash has the others."""
 IN_EARNEST = "carry.during"
-"""Where the process dies; at the other points an image of it goes on."""
+"""Where the process dies; at the other points an image of it continues."""
 PART = 200
 
 

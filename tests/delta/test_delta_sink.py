@@ -1,4 +1,4 @@
-"""Delta tables as sinks: every epoch once, whatever breaks off when."""
+"""Delta tables as sinks: every epoch once, whatever breaks, and whenever."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_every_type(tmp_path: Path, spark: SparkSession) -> None:
 
 
 def test_tables_that_do_not_fit(folder: Path, spark: SparkSession) -> None:
-    """Each is told before a row is read; a table with more columns is as good."""
+    """Each is reported before a row is read; a table with more columns fits as well."""
     good = {"id": pa.int64(), "customer": pa.int32(), "price": pa.decimal128(10, 2)}
     wrong = {
         "lacks price": ({"id": pa.int64(), "customer": pa.int32()}, ["customer"]),

@@ -7,7 +7,7 @@ went wrong. Pages that follow one another share a Spark, and nothing else.
 - one that begins with `# name.py` is saved under that name, too; one that begins with `# test_name.py` is only saved;
 - a `console` block is a dialogue: what follows `$ ` is run by a shell, the other lines are what it printed.
 
-What a reader does not see, in comments of HTML, does not happen. In what is printed, `…` stands for anything.
+What a reader does not see, in HTML comments, is not executed. In what is printed, `…` stands for anything.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OWN = sys.modules["__main__"]
-"""Kept, while a page's module stands in its place."""
+"""Kept while a page's module takes its place."""
 NAMED = re.compile(r"# (\w+\.py)\n")
 
 
 def follow(page: Path) -> int:
-    # As in a reader's script. A module that is there: dataclasses look for the one that they are made in.
+    # As in a reader's script. The module must exist: dataclasses look up the one that defines them.
     sys.modules["__main__"] = types.ModuleType("__main__")
     names = vars(sys.modules["__main__"])
     printed: str | None = None
@@ -52,7 +52,7 @@ def follow(page: Path) -> int:
 
 
 def saved(source: str) -> bool:
-    """Saves what has the name of a file; whether it is to be executed as well."""
+    """Saves a block that names a file; whether to execute it as well."""
     named = NAMED.match(source)
     if named is not None:
         Path(named.group(1)).write_text(source)

@@ -24,7 +24,7 @@ PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def page(path: Path) -> object:
-    """A page that runs a job starts Spark, one with a dialogue many a process: both take their time."""
+    """A page that runs a job starts Spark, and one with a dialogue many processes: both take time."""
     marks = [pytest.mark.slow] if re.search(r"\b(run|start)\(|^```console$", path.read_text(), re.MULTILINE) else []
     marks += [pytest.mark.server] if path.stem in SERVERS else []
     marks += [pytest.mark.long] if path.stem in LONG else []
@@ -155,7 +155,7 @@ SERVERS: dict[str, Callable[[], AbstractContextManager[dict[str, str]]]] = {
     "storage": storages,
     "yarn": a_yarn,
 }
-"""Pages that take a server for granted, and what they find in their environment."""
+"""Pages that need a server, and what they find in their environment."""
 
 
 class Follower:
@@ -200,7 +200,7 @@ def follower(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Follower]:
 
 @pytest.fixture
 def own_follower(path: Path, tmp_path: Path) -> Iterator[Follower]:
-    """Of one page alone, with the server that it takes for granted."""
+    """For one page alone, with the server that it needs."""
     with SERVERS.get(path.stem, lambda: nullcontext({}))() as known:
         folder = tmp_path / "process"
         folder.mkdir()
@@ -227,7 +227,7 @@ def environment(folder: Path) -> dict[str, str]:
     command.write_text(f"#!{sys.executable}\nfrom millstream.cli.main import main\nmain()\n")
     command.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MILLSTREAM_")}
-    # What Spark thinks of packages that happen to be installed beside it is on no page.
+    # Spark's warnings about other installed packages are not on any page.
     known = {"PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "ignore::FutureWarning"}
     return {**kept, "PATH": f"{command.parent}:{os.environ['PATH']}", **known}
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 START = datetime(2026, 1, 1, tzinfo=UTC)
 KEYS, EVENTS, CLOSING = 4, 500, -1
 FIRST = 100
-"""The number of the first fact. No key of a place is as large: what is known of one depends on when a fact comes."""
+"""The number of the first fact. No key of a place is as large: what is known about one depends on when a fact comes."""
 INPUTS = ("facts", "prices", "places")
 LIMITS = {"facts": 72, "prices": 24, "places": 36}
 VERSION = "k INT, x INT, v INT, since TIMESTAMP"
@@ -92,7 +92,7 @@ class Input:
 
 
 def closing() -> list[Event]:
-    """Rows of a time that lies beyond everything."""
+    """Rows with a time beyond everything."""
     when = START + timedelta(days=30)
     row = {"k": 99, "x": 0, "v": CLOSING, "n": -1, "at": when.isoformat(), "since": when.isoformat()}
     return [
@@ -124,7 +124,7 @@ def fed(path: Path, seeds: Sequence[int]) -> Iterator[Limits]:
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", [ms.available_now(), ms.real_time("500 ms")], ids=["micro-batch", "real time"])
 def test_as_of(mode: MicroBatch | RealTime, seeds: Sequence[int], spark: SparkSession, tmp_path: Path) -> None:
-    """In micro-batches it is killed right after the commit of the last rows: what these let go comes out even so."""
+    """In micro-batches it is killed right after the commit of the last rows: what these let go still comes out."""
     trial = Trial(Case(job, {topic: [] for topic in INPUTS}, seeds[-1]), tmp_path)
     report = check_closing(trial, fed(trial.journal, seeds), mode, spark, killed=isinstance(mode, MicroBatch))
     assert all(report.records.values()), report

@@ -1,4 +1,4 @@
-"""What a table knew when: rows, epoch by epoch, and what was answered."""
+"""What a table knew at which time: rows, epoch by epoch, and the answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Found = tuple[str, str | None, str | None]
 
 
 class Transcript:
-    """Searches of users by name: as their names are, and as they were. Each feed is an epoch, and a run of its own."""
+    """Searches of users by name: as their names are, and as they were. Each feed is an epoch, and its own run."""
 
     def __init__(self, folder: Path, spark: SparkSession, *, changelog: bool = False) -> None:
         self.folder, self.path, self.spark, self.changelog = folder, str(folder / "journal"), spark, changelog

@@ -70,7 +70,7 @@ def test_a_row_that_finds_nothing_has_nulls(millstream: Runner) -> None:
 
 
 def test_the_condition_is_asked_once(spark: SparkSession) -> None:
-    """Of each row that is found, where rows that find nothing are kept, too."""
+    """For each row that is found, where rows without a match are kept, too."""
     node = next(node for node in walk(job()._sinks) if isinstance(node, Lookup) and node.outer and node.residual)
     # By SQL: rows of Python's would be fetched from as many Python processes as Spark has slots.
     bids, kinds = (spark.sql(f"SELECT from_json('{{}}', '{schema}') AS r").select("r.*") for schema in (BIDS, KINDS))

@@ -64,7 +64,7 @@ def orders(tmp_path: Path) -> str:
 
 
 def published(folder: Path, format: FileFormat) -> list[dict[str, Any]]:
-    """As a program that knows nothing of Millstream: all files that are not hidden."""
+    """As a program that knows nothing about Millstream: all files that are not hidden."""
     found = sorted(file for file in folder.rglob(f"*.{format}") if not any(p.startswith("_") for p in file.parts))
     return [row for file in found for row in READ[format](file)]
 
@@ -98,7 +98,7 @@ def test_every_format_there_and_back(format: FileFormat, orders: str, tmp_path: 
 
 
 def check_manifests(folder: Path, format: FileFormat) -> None:
-    """Each epoch's own tells its number and every file of it, no more and no less."""
+    """Each epoch's manifest names its number and all its files, no more and no less."""
     for epoch in folder.glob("epoch=*"):
         told = json.loads((epoch / "_manifest.json").read_text())
         there = [str(file.relative_to(epoch)) for file in epoch.rglob(f"*.{format}") if file.name != "_manifest.json"]

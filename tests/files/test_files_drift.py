@@ -62,7 +62,8 @@ def folder(tmp_path: Path, spark: SparkSession) -> Folder:
 
 
 def test_json_with_other_fields(folder: Folder) -> None:
-    """More fields are left out, missing ones are NULL; one of another type fails, and goes on once it is mended."""
+    """More fields are left out, missing ones are NULL; one of another type fails, and the job continues once it is
+    fixed."""
     assert folder.run("json") == [], "nothing to read yet"
     folder.put("1.json", '{"id": 1, "name": "a", "city": "rome"}\n{"id": 2}\n')
     assert folder.run("json") == [(1, "a"), (2, None)]
@@ -124,7 +125,7 @@ def test_files_that_are_taken_away_or_changed(folder: Folder) -> None:
 
 
 def test_a_file_that_is_older_than_those_before_it(folder: Folder) -> None:
-    """As after a clock went back, or from an archive that kept its times: by a year, and Spark leaves it out."""
+    """As after a clock went back, or from an archive: a year old, so that Spark would skip it."""
     folder.put("1.json", '{"id": 1}\n')
     assert folder.run("json") == [(1, None)]
     old = folder.put("2.json", '{"id": 2}\n')

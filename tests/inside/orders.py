@@ -59,6 +59,6 @@ class Orders:
         return {topic: [record.value for record in journal.read(self.path, topic)] for topic in topics}
 
     def files(self) -> dict[str, int]:
-        """All that lies in the folder, with when it was written."""
+        """All that is in the folder, with when it was written."""
         files = (path for path in self.folder.rglob("*") if path.is_file())
         return {str(path.relative_to(self.folder)): path.stat().st_mtime_ns for path in files}

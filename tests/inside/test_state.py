@@ -1,4 +1,4 @@
-"""State as typed rows: of every epoch what batch SQL says of the rows up to it; clear errors for what is not there."""
+"""State as typed rows: for every epoch, what batch SQL gives for its rows; clear errors for what is missing."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_without_both_bounds_rows_are_kept(on: str) -> None:
 
 
 def hourly(how: str) -> ms.Job:
-    """A window upon what may have waited, and other steps that know rows to be late."""
+    """A window over rows that may have waited, and other steps that know late rows."""
     job = ms.Job("searches")
     searches, clicks = streams(job)
     joined = searches.join(clicks, on=TEN_MINUTES, how=how).select("s.term", "c.link", "s.at", "s.user")

@@ -1,4 +1,4 @@
-"""What tells the rows of a join apart."""
+"""What identifies the rows of a join."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def test_a_real_pipe_appends_as_lines_come_and_follows(tmp_path: Path, python: S
         writer.stdin.flush()
         assert follower.stdout.readline() == f'{{"n":{i}}}\n'
     assert writer.communicate() == ("3 appended to t\n", "")
-    # Whoever reads goes away: the follower notices without another record, and ends quietly.
+    # The reader goes away: the follower notices without another record, and ends quietly.
     follower.stdout.close()
     assert follower.wait() == 0
     assert follower.stderr.read() == ""

@@ -1,4 +1,4 @@
-"""A full disk: said so, nothing acknowledged is lost, and it goes on when there is space again."""
+"""A full disk: it is reported, nothing acknowledged is lost, and writing continues when there is space again."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_what_an_fsync_lost_is_written_again(disk: Disk, monkeypatch: pytest.Mon
 
 
 def test_flush_syncs_the_file_and_its_name(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a crash of the machine could take the whole segment away."""
+    """Otherwise a machine crash could lose the whole segment."""
     synced: list[int] = []
     real = os.fsync
 

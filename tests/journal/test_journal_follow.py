@@ -20,7 +20,7 @@ def test_follow_waits_for_what_is_to_come(disk: Disk) -> None:
     records = journal.read(disk.path, "t", follow=True)
     assert next(records).value == b"a"
     with journal.producer(disk.path, "t", durable=False, segment_bytes=1) as out:
-        for value in ("b", "c", "d"):  # each in a segment of its own
+        for value in ("b", "c", "d"):  # each in its own segment
             out.send(value)
             out.flush()
             record = next(records)

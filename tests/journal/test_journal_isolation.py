@@ -204,7 +204,7 @@ steps = st.one_of(
 
 
 class Sink:
-    """Three tasks that write, publish and abort as they are told, beside a producer."""
+    """Three tasks that write, publish and abort on request, beside a producer."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk

@@ -1,4 +1,4 @@
-"""Segments of a job's sink that were merged: every reader goes on as if nothing had happened."""
+"""Segments of a job's sink that were merged: every reader continues as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_reading_from_any_offset(disk: Disk, small: list[Path], start: int) -> N
 
 
 def test_a_reader_in_mid_read_goes_on(disk: Disk, small: list[Path]) -> None:
-    """Wherever it stands when its segment, and those around it, are gone."""
+    """Wherever it is when its segment, and those around it, are gone."""
     with journal.Reader(disk.path, "t") as reader:
         seen = values(reader.poll())
         disk.merge(small[:5], 10)

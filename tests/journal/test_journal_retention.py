@@ -56,7 +56,7 @@ def test_a_producer_trims_what_it_writes(tmp_path: Path, monkeypatch: pytest.Mon
             out.flush()
             if n % 50 == 0:
                 assert journal.describe(tmp_path, "t").partitions[0].bytes <= 6000
-        assert journal.trim(tmp_path, "t") == 0  # somebody writes
+        assert journal.trim(tmp_path, "t") == 0  # it has a writer
     assert numbers(tmp_path)[-1] == 499
 
 

@@ -49,7 +49,7 @@ def test_every_record_comes_back_at_its_offset(
 ) -> None:
     with new_topic(partitions) as disk:
         sent: dict[tuple[int, int | None], journal.Record] = {}
-        for run in runs:  # every run is a producer of its own
+        for run in runs:  # every run has its own producer
             with journal.producer(disk.path, "t", durable=False, segment_bytes=segment_bytes) as out:
                 for timestamp, key, value, head in run:
                     place = out.send(value, key=key, headers=head, timestamp=timestamp)

@@ -19,7 +19,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def spark(spark: SparkSession) -> SparkSession:
-    """A session of its own in the Spark that all tests share."""
+    """Its own session in the Spark that all tests share."""
     session = spark.newSession()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)

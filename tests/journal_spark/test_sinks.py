@@ -146,7 +146,7 @@ def test_two_phases(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_an_epoch_that_counts_reaches_sparks_log(spark: SparkSession, tmp_path: Path) -> None:
-    """Killed behind the decision, before Spark's log was written: the next run writes it, and reads no row again."""
+    """Killed after the decision, before Spark's log was written: the next run writes it, and reads no row again."""
     write_segment(make_topic(tmp_path, "in") / "0", 0, [Record(b"k", b"0")])
     make_topic(tmp_path, "out")
     sinks = json.dumps([sink(tmp_path, "out")])
@@ -247,5 +247,5 @@ def test_a_failed_publication_fails_the_query(spark: SparkSession, tmp_path: Pat
 
 
 def wait_for_publication(spark: SparkSession) -> None:
-    """An epoch is published when Spark's listeners are told of it: when none is left to tell, it was tried."""
+    """An epoch is published when Spark's listeners hear of it: when no event is left, publication was tried."""
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()

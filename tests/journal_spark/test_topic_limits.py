@@ -1,4 +1,4 @@
-"""A job that writes to a topic with limits deletes what the topic is not to keep."""
+"""A job that writes to a topic with limits deletes what the topic need not keep."""
 
 from __future__ import annotations
 

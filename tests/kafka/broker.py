@@ -33,7 +33,7 @@ class Topics:
 
     @property
     def admin(self) -> AdminClient:
-        """To be held on to: with it go its answers."""
+        """Must be kept: its answers go with it."""
         return AdminClient({"bootstrap.servers": self.servers})
 
     def create(self, topic: str, partitions: int = 2, compacted: bool = False, **settings: str) -> str:
@@ -45,7 +45,7 @@ class Topics:
         return self.name(topic)
 
     def widen(self, topic: str, partitions: int) -> None:
-        """To so many partitions in all."""
+        """Widens the topic to `partitions` partitions in all."""
         admin = self.admin
         for done in admin.create_partitions([NewPartitions(topic, partitions)]).values():
             done.result(30)

@@ -1,4 +1,4 @@
-"""One broker for all tests of Kafka, and topics with names of their own."""
+"""One broker for all tests of Kafka, and topics with their own names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def way() -> Iterator[Proxy]:
-    """To the broker, over TLS: for a job that is to be dead for it and not for us."""
+    """A proxy to the broker, over TLS: for a job that appears dead to the broker, but not to us."""
     with Proxy(refusal=TLS_REFUSAL) as made:
         yield made
 

@@ -1,6 +1,6 @@
 """A job from Kafka to Kafka, to be killed: see `crash/serve.py`.
 
-`count_job.py SERVERS PREFIX CHECKPOINT MODE` runs it in a process of its own.
+`count_job.py SERVERS PREFIX CHECKPOINT MODE` runs it in its own process.
 """
 
 from __future__ import annotations

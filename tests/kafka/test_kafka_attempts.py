@@ -53,7 +53,7 @@ def test_what_a_late_attempt_leaves_open_is_not_committed_later(
     driver = Driver(topics, topics.create("out", 1), tmp_path, spark)
     try:
         first = driver.attempt(0, 0, "a", "b")
-        # The same task again: it takes the id over, by which Kafka throws away what the first has written.
+        # The same task again: it takes over the id, so Kafka throws away what the first has written.
         driver.attempt(0, 1, "a", "b")
         driver.commit(0, first)
         driver.commit(1, driver.attempt(1, 2, "c"))

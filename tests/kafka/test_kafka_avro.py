@@ -1,4 +1,4 @@
-"""Avro, by one schema and by a registry, beside clients that know nothing of Millstream."""
+"""Avro, by one schema and by a registry, beside clients that know nothing about Millstream."""
 
 from __future__ import annotations
 

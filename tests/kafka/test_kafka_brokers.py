@@ -38,7 +38,7 @@ def test_each_broker_killed_in_turn(brokers: Brokers, spark: SparkSession, tmp_p
         run = job.start(MODES["real-time"], spark=spark, restarts=ms.exponential_delay(most="2 seconds"))
 
         def advance() -> None:
-            """So far that an epoch has begun and ended after this call."""
+            """Waits until an epoch has begun and ended after this call."""
             before = committed(tmp_path / "checkpoint")
             until(lambda: run.poll(0.05) or committed(tmp_path / "checkpoint") >= before + 3)
 

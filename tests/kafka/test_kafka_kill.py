@@ -1,7 +1,7 @@
-"""Exactly once into Kafka, shown: the job is killed at every place that a sink meets, and at random moments.
+"""Proves exactly once into Kafka: the job is killed at every place that a sink meets, and at random moments.
 
-Mostly it does not die. For the broker it does: its connections end, with their transactions open, and nobody hears of
-it again before the run is over.
+Mostly it does not really die. To the broker it does: its connections end, with their transactions open, and it is
+silent until the run is over.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 POINTS = {
-    # Those where Kafka has something else to mend than after the one before.
+    # Those where Kafka has something else to repair than after the one before.
     "real-time": (
         "sink.write",
         "sink.prepare.before",
@@ -48,7 +48,7 @@ POINTS = {
     "micro-batch": ("sink.write", "decision.after", "sink.publish.between"),
 }
 IN_EARNEST = {"real-time": "decision.after", "micro-batch": "sink.publish.between"}
-"""Where the process dies; at the other points an image of it goes on."""
+"""Where the process dies; at the other points an image of it continues."""
 
 
 class Sender:
@@ -102,7 +102,7 @@ def finish(topics: Topics, folder: Path, mode: ms.Mode, sent: list[tuple[str, in
 
 @pytest.fixture
 def folder(topics: Topics, tmp_path: Path) -> Path:
-    """Where the job writes, but for its topics."""
+    """Where the job writes, except for its topics."""
     for topic in ("in", "every", "counts"):
         topics.create(topic, 2)
     return tmp_path / "run"
@@ -121,7 +121,7 @@ def job(lives: Lives, topics: Topics, folder: Path, way: Proxy, broker: Kafka) -
 
 @dataclass(frozen=True)
 class Job:
-    """The job's lives, and its way to the broker."""
+    """The job's lives, and its proxy to the broker."""
 
     lives: Lives
     way: Proxy
@@ -187,7 +187,7 @@ def test_what_kafka_has_thrown_away_is_written_again(
         away(range(0), point)
     finish(topics, folder, MODES["micro-batch"], sent, spark)
 
-    # Where the topic no longer holds them either, nothing is passed over.
+    # If the topic no longer holds them either, nothing is skipped.
     away(range(40, 80), "sink.publish.before")
     topics.forget(every)
     last = count_job(topics.servers, topics.prefix, str(folder / "checkpoint"), "2 seconds")

@@ -32,7 +32,7 @@ def job(topic: str, folder: Path, max_rows_per_epoch: int | None = None) -> ms.J
 
 
 def in_a_transaction(topics: Topics, topic: str, count: int) -> None:
-    """Its end is a record of its own in each partition, which no reader sees."""
+    """Its end is a separate record in each partition, which no reader sees."""
     producer = Producer({"bootstrap.servers": topics.servers, "transactional.id": topic})
     producer.init_transactions(30)
     producer.begin_transaction()

@@ -1,4 +1,4 @@
-"""Jobs as processes: told to stop, started twice, and thought to be dead."""
+"""Jobs as processes: stopped, started twice, and presumed dead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS and passwords: let in by a secret, which is nowhere to be seen."""
+"""TLS and passwords: logged in with a secret that is never shown."""
 
 from __future__ import annotations
 

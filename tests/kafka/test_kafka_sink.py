@@ -64,7 +64,7 @@ def test_appends_upserts_and_changes_through_restarts(topics: Topics, spark: Spa
 
 
 def test_sinks_whose_names_differ_in_punctuation(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
-    """Each has transactions of its own: were they shared, one would throw away what the other has open."""
+    """Each has its own transactions: if they were shared, one would throw away what the other has open."""
     topic = topics.create("in", 1)
     outs = [topics.create(name, 1) for name in ("totals-eu", "totals_eu", "totals_x2d_eu")]
     topics.send(topic, *({"n": n} for n in range(10)))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Jobs:
-    """Jobs that write to a journal of their own."""
+    """Jobs that write to their own journal."""
 
     def __init__(self, folder: Path, spark: SparkSession) -> None:
         self.folder = folder
@@ -299,7 +299,7 @@ def test_real_time(topics: Topics, jobs: Jobs) -> None:
 
 
 def test_partitions_that_are_added_in_real_time(topics: Topics, jobs: Jobs) -> None:
-    """The run goes on behind its last epoch with a task more. It has not failed."""
+    """The run continues after its last epoch with one more task. It has not failed."""
     rows = topics.create("rows", 1)
     job = jobs.job()
     job.stream(kafka.source(rows), "n INT", name="rows").group_by("n").agg(c="count(*)").to(jobs.out())

@@ -1,4 +1,4 @@
-"""Troubles: each has the answer that docs/kafka.md states, and none loses a record unseen."""
+"""Troubles: each has the answer that docs/kafka.md states, and none silently loses a record."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_poison_and_schema_drift(topics: Topics, copy: Copy) -> None:
     assert "dead_letter" in str(error.hint)
     assert copy.rows() == [{"id": 1, "n": 1}], "an epoch that failed shows nothing"
 
-    # The same records, from where it was: what can be read is written, the rest is put aside.
+    # The same records, from where it was: what can be read is written, the rest goes to dead letters.
     copy.run("id INT, n INT", on_error="dead_letter", dead_letters=bad)
     assert copy.rows() == [{"id": 1, "n": 1}, {"id": 2, "n": 2}, {"id": 3, "n": None}]
     letters = topics.rows(bad)
@@ -154,7 +154,7 @@ def test_empty_forgotten_deleted_and_created_again(topics: Topics, copy: Copy, t
 
     topics.drop(copy.topic)
     assert copy.fails().code == "MS-KAFKA-004"
-    # Anew, and already longer than the old one was: its offsets alone would not tell.
+    # Created again, and already longer than the old one was: its offsets alone would not tell.
     topics.create("in", 1)
     topics.send(copy.topic, *({"n": 10 + n} for n in range(8)))
     error = copy.fails()
@@ -166,7 +166,7 @@ def test_empty_forgotten_deleted_and_created_again(topics: Topics, copy: Copy, t
 
 
 def test_created_again_under_a_running_job(topics: Topics, copy: Copy, tmp_path: Path) -> None:
-    """And already longer than the old one was: the job would go on in its midst, as if nothing had happened."""
+    """And already longer than the old one was: the job would continue in the middle of it."""
     begun, go_on = tmp_path / "begun", tmp_path / "go_on"
 
     def wait(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One server for all tests of Kinesis, and streams with names of their own."""
+"""One server for all tests of Kinesis, and streams with their own names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Streams:
         until(lambda: client.describe_stream(StreamName=stream)["StreamDescription"]["StreamStatus"] == "ACTIVE")
 
     def send(self, stream: str, *values: Any, key: str | None = None) -> None:
-        """Values as JSON, or bytes as they are; by key, or each by a key of its own."""
+        """Values as JSON, or bytes as they are; by key, or each by its own key."""
         data = [value if isinstance(value, bytes) else json.dumps(value).encode() for value in values]
         for at in range(0, len(data), 100):
             records = [{"Data": one, "PartitionKey": key or str(hash(one))} for one in data[at : at + 100]]

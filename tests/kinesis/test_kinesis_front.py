@@ -79,7 +79,7 @@ def test_where_a_job_starts(streams: Streams, tmp_path: Path) -> None:
 
 
 def test_a_gap_is_an_error_or_skipped(streams: Streams, tmp_path: Path) -> None:
-    """The record behind which the job goes on is not there: another stream of the same name has taken its place."""
+    """The record after which the job continues is not there: another stream of the same name has taken its place."""
     stream = streams.create("orders")
     streams.send(stream, {"n": 0})
     assert received(kinesis.source(stream), tmp_path) == [0]

@@ -52,7 +52,7 @@ def test_rows_and_epochs(path: str, tmp_path: Path, spark: SparkSession) -> None
 def test_an_epoch_is_published_when_it_has_arrived(
     path: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The table takes its time with the second epoch."""
+    """The table is slow with the second epoch."""
     original, go_on = DeltaCarrier.carry, threading.Event()
 
     def carry(self: DeltaCarrier, epoch: int, records: Iterable[Carried]) -> None:

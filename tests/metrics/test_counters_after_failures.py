@@ -74,7 +74,7 @@ def has_read(rows: int, now: Metrics) -> bool:
 
 
 def lost(spark: SparkSession, times: int, now: Metrics) -> bool:
-    """Takes a run's tasks away until it has failed that often: between two epochs it has none."""
+    """Kills a run's tasks until it has failed that often: between two epochs it has none."""
     if now.restarts < times:
         spark.sparkContext.cancelAllJobs()
     return now.restarts == times

@@ -1,4 +1,4 @@
-"""What is counted of a run: by source, operator, sink and epoch, in every mode, and apart from any other run."""
+"""What is counted in a run: by source, operator, sink and epoch, in every mode, and separately for each run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def per_minute(path: str, tmp_path: Path, name: str = "house") -> ms.Job:
 
 
 def test_before_and_after(path: str, tmp_path: Path, spark: SparkSession) -> None:
-    """All figures of a run that works off what there is."""
+    """All figures of a run that processes what there is."""
     rows = [{"at": at(0, second), "room": "hall"} for second in range(20)]
     sent = send(path, "doors", *rows, {"at": at(2), "room": "hall"})
     run = per_minute(path, tmp_path).start(ms.available_now(), spark=spark)

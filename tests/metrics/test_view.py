@@ -1,4 +1,4 @@
-"""What is shown of a run."""
+"""How a run is shown."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_before_the_first_epoch() -> None:
 
 
 def test_a_source_without_rows_holds_time_back() -> None:
-    """Then there is no watermark at all, and one wants to know why."""
+    """Then there is no watermark at all, and users want to know why."""
     now = replace(later(2), watermark=None)
     assert "watermark –, held back by lamps" in drawn(now, rates(0, 2), 100)
     assert "watermark – by lamps" in line(now, rates(0, 2))

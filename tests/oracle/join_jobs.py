@@ -89,7 +89,7 @@ def key_types(job: ms.Job, topics: Topics) -> None:
 
 @job(facts=100, more=80, items=80)
 def timed_joins(job: ms.Job, topics: Topics) -> None:
-    """Times in the condition, and a time to live, with so much lateness that nothing is over: as any join."""
+    """Times in the condition, and a time to live, with enough lateness that nothing ends: like any join."""
     left = job.stream(topics.source("facts"), FACTS, time="at", lateness="100 days").as_("a")
     right = job.stream(topics.source("more"), FACTS, time="at", lateness="100 days").as_("b")
     near = "a.c = b.c AND b.at BETWEEN a.at - INTERVAL 3 DAYS AND a.at + INTERVAL 36 HOURS"

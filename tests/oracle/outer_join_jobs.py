@@ -28,7 +28,7 @@ def outer_joins(job: ms.Job, topics: Topics) -> None:
 
 @job(facts=50, more=40, items=150)
 def outer_joins_with_residuals(job: ms.Job, topics: Topics) -> None:
-    """Each row has partners of its own; hot keys outgrow what is kept in line, and shrink again."""
+    """Each row has its own partners; hot keys outgrow what is kept in line, and shrink again."""
     stream, more, table = facts(job, topics).as_("a"), facts(job, topics, "more").as_("b"), items(job, topics)
     near = "a.c = b.c AND abs(a.v - b.v) < 9"
     # One side alone, in the condition: such a row has no partner, but is there.

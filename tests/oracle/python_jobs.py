@@ -1,5 +1,5 @@
 """Users' Python code: functions for every row, and processes with state. Their results do not depend on the order of
-rows, which is the user's to see to: an epoch's rows come in any order."""
+rows, which is the user's responsibility: an epoch's rows come in any order."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def inverse_is_small(row: Any) -> bool:
 
 
 class Count(ms.Process):
-    """How many rows of its key have come; every third one also goes to an output of its own."""
+    """How many rows of its key have come; every third one also goes to its own output."""
 
     output = "k INT, n BIGINT"
     outputs = {"thirds": "k INT, n BIGINT, twice STRUCT<n: BIGINT, text: STRING>"}  # noqa: RUF012

@@ -33,7 +33,7 @@ TEN = ms.tumbling("10 minutes")
 
 
 def streams(job: ms.Job, topics: Topics) -> tuple[ms.Stream, ms.Stream]:
-    """Without the rows that only let time go on."""
+    """Without the rows that only move time."""
     made = []
     for topic in ("searches", "clicks"):
         rows = job.stream(topics.source(topic), SCHEMA, time="at", lateness="5 minutes")
@@ -98,7 +98,7 @@ def after(topics: Topics, counts: ms.Stream, changing: ms.Table, clicks: ms.Stre
 
 
 class Later(ms.Process):
-    """Says of each row after a minute, once, that it was there."""
+    """Reports each row once, after a minute."""
 
     output = "n INT, at TIMESTAMP"
     rows = ms.ListState("INT")
@@ -115,7 +115,7 @@ class Later(ms.Process):
 
 
 def code(topics: Topics) -> ms.Job:
-    """What Python code gives has a time of its own."""
+    """What Python code gives has its own time."""
     job = ms.Job("code")
     searches, clicks = streams(job, topics)
     sooner = clicks.map(lambda row: {"k": row.k, "seen": row.at}, schema="k INT, seen TIMESTAMP", time="seen")
@@ -196,7 +196,7 @@ def at(n: int, random: Random, place: int) -> Iterator[Event]:
 
 
 def closing() -> list[Event]:
-    """Rows of a time that lies beyond everything."""
+    """Rows with a time beyond everything."""
     when = START + timedelta(days=30)
     row = {"k": 99, "v": CLOSING, "n": -1, "at": when.isoformat(), "since": when.isoformat()}
     return [(topic, row, when) for topic in ("searches", "clicks", "people")]

@@ -26,7 +26,7 @@ for file in sorted(Path(__file__).parent.glob("*_jobs.py")):
 
 
 def case(name: str, seeds: Sequence[int], epochs: int, runs: int, killed: bool = False) -> Case:
-    """The input is worked off in so many runs; the last of the seeds says where it is cut."""
+    """The input is processed in `runs` runs; the last of the seeds says where it is cut."""
     made = ALL[name]
     return Case(made.build, make(seeds, **made.counts), seeds[-1], epochs, runs, made.first, killed)
 

@@ -1,4 +1,4 @@
-"""Windows; so much lateness is allowed that no row is late, and the law is that of any aggregate."""
+"""Windows with enough allowed lateness that no row is late: the law is that of any aggregate."""
 
 from __future__ import annotations
 

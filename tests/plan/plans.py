@@ -279,7 +279,7 @@ def event_time(job: ms.Job) -> None:
 
 @plan
 def time_of_several_sources(job: ms.Job) -> None:
-    """A table without a lateness has no say in how far time is; a source that may be idle has, until it is."""
+    """A table without a lateness does not affect time; a source that may be idle does, until it is."""
     rows = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
     more = job.stream(journal.source("more"), LIKES, time="at", idle_after="30 seconds")
     seen = job.stream(journal.source("seen"), "liked STRING", time=ms.processing_time("at"))
@@ -397,7 +397,7 @@ def windows_of_windows(job: ms.Job) -> None:
 
 @plan
 def rows_that_are_told_apart(job: ms.Job) -> None:
-    """Whole rows for ever: a warning. Few columns, or what a window bounds: none."""
+    """Whole rows forever: a warning. Few columns, or what a window bounds: none."""
     timed = job.stream(journal.source("likes"), LIKES, time="at", lateness="10 seconds")
     timed.where("liker <> liked").distinct().to(journal.sink("likes"))
     timed.select("liker").distinct().to(journal.sink("likers"))

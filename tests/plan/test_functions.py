@@ -1,4 +1,4 @@
-"""Every aggregate function is registered whole: each way to write it, and all that is known of it."""
+"""Every aggregate function is registered whole: each way to write it, and all that is known about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job, a stream, a table say of themselves."""
+"""What a job, a stream, a table say about themselves."""
 
 from __future__ import annotations
 

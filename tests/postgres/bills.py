@@ -1,6 +1,6 @@
 """Bills that change, a job that follows them into other tables, and whether it is in step.
 
-It is there to be killed, too: see `crash/serve.py`.
+It can also be killed: see `crash/serve.py`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def change(address: str, number: int) -> None:
 
 
 def in_step(address: str) -> bool:
-    """Whether all that was written is what the table says: sums by key, and the changes one by one."""
+    """Whether everything written agrees with the table: sums by key, and the changes one by one."""
     with psycopg.connect(address) as connection:
         totals = connection.execute("SELECT customer, sum(price) FROM bills GROUP BY 1 ORDER BY 1").fetchall()
         kept = connection.execute("SELECT customer, total FROM totals ORDER BY 1").fetchall()

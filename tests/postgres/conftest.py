@@ -1,4 +1,4 @@
-"""One server for all tests here; every test has a schema of its own."""
+"""One server for all tests here; every test has its own schema."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def server() -> Iterator[servers.Postgres]:
 
 @pytest.fixture
 def address(server: servers.Postgres) -> str:
-    """As the owner of the tables, with the right to replicate: who may make publications and tables."""
+    """As the owner of the tables, with the right to replicate, who may create publications and tables."""
     return server.address("owner")
 
 
 @pytest.fixture
 def ordinary(server: servers.Postgres, sql: Sql) -> str:
-    """As somebody who may write to the tables that are there, and no more; that of the epochs is one of them."""
+    """As a role that may only write to the existing tables, including that of the epochs."""
     sql.execute(f"CREATE TABLE {EPOCHS} {COLUMNS}")
     return server.address("guest")
 

@@ -1,4 +1,4 @@
-"""Tables that are altered, or dropped, while a job reads or writes them: said, or gone on with, never passed over."""
+"""Tables that are altered, or dropped, while a job reads or writes them: reported, or handled, never ignored."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_table_that_is_no_longer_the_same(alter: str, said: str, copy: Copy) -
 
 
 def test_another_key(copy: Copy) -> None:
-    """What was read was read by the old one: not even another start can go on from there."""
+    """What was read was read by the old one: not even another start can continue from there."""
     first = copy.receiver()
     first.prepare()
     copy.sql.execute("ALTER TABLE people DROP CONSTRAINT people_pkey, ADD PRIMARY KEY (name)")
@@ -108,7 +108,7 @@ def test_types_that_mean_the_same(copy: Copy) -> None:
 
 
 def test_a_table_that_was_created_again(copy: Copy) -> None:
-    """In a publication of all tables, which has the new one, too; nobody has said that the old rows are gone."""
+    """In a publication of all tables, which has the new one, too; nothing says that old rows are gone."""
     first = copy.receiver()
     first.prepare()
     create = "CREATE TABLE people (id INT PRIMARY KEY, name TEXT, age INT)"
@@ -144,7 +144,7 @@ def until(run: Any, true: Callable[[], bool]) -> None:
 
 
 def test_while_a_job_runs(copy: Copy, address: str, sql: Sql, tmp_path: Path, spark: SparkSession) -> None:
-    """It goes on with a new column left out; without one that it knows it stops, and no policy starts it again."""
+    """It continues without a new column; without one that it knows it stops, and no policy restarts it."""
     sql.execute("CREATE TABLE copied (id INT PRIMARY KEY, name TEXT, age INT)")
     job = ms.Job("copy", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
     job.table(postgres.changes("people", address=address)).to(postgres.sink("copied", address=address))
@@ -169,7 +169,8 @@ def test_while_a_job_runs(copy: Copy, address: str, sql: Sql, tmp_path: Path, sp
 
 
 def test_the_table_of_a_sink(copy: Copy, address: str, sql: Sql, tmp_path: Path, spark: SparkSession) -> None:
-    """Altered between two runs, so that a row does not fit: no epoch goes by, and all is there once it is mended."""
+    """Altered between two runs, so that a row does not fit: no epoch is committed, and all is there once it is
+    fixed."""
     path = str(tmp_path / "journal")
     journal.create(path, "orders", 1)
     sql.execute("CREATE TABLE orders (id INT, price INT)")

@@ -1,4 +1,4 @@
-"""Changes of a table are received once each, in order, whatever breaks off when."""
+"""Changes of a table are received once each, in order, whatever breaks, and whenever."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_an_empty_table(sql: Sql, address: str, tmp_path: Path) -> None:
 
 
 def test_a_row_that_is_too_large(sql: Sql, address: str, tmp_path: Path) -> None:
-    """It stays in the slot: nothing after it is taken for received."""
+    """It stays in the slot: nothing after it counts as received."""
     people(sql)
     receiver(tmp_path, address).prepare()
     sql.execute("INSERT INTO people VALUES (4, repeat('x', 70000000)), (5, 'small')")
@@ -193,7 +193,7 @@ def test_changes_have_the_time_of_their_commit(sql: Sql, address: str, tmp_path:
 
 
 def test_other_tables_of_a_publication(sql: Sql, address: str, tmp_path: Path) -> None:
-    """Their changes are passed over; that one of them is emptied, too."""
+    """Their changes are skipped, including a TRUNCATE of one of them."""
     people(sql)
     sql.execute("CREATE TABLE pets (id INT PRIMARY KEY)")
     sql.execute("CREATE PUBLICATION millstream_copy_people FOR TABLE pets, people")

@@ -1,4 +1,4 @@
-"""A job from Postgres to Postgres is killed at named places: nothing is missing, nothing is there twice."""
+"""A job from Postgres to Postgres is killed at named places: nothing is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 POINTS = {"micro-batch": CARRY_POINTS, "real-time": ("carry.during",)}
 """Those at which an epoch is on its way into the tables: there both modes are alike."""
 IN_EARNEST = "carry.during"
-"""Where the process dies; at the other points an image of it goes on."""
+"""Where the process dies; at the other points an image of it continues."""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lives]:
 
 @pytest.fixture
 def proxy(server: servers.Postgres) -> Iterator[Proxy]:
-    """The job's way to the server."""
+    """The job's proxy to the server."""
     with Proxy() as made:
         made.to = server.port
         yield made

@@ -1,4 +1,4 @@
-"""A server that is killed while a job reads from it and writes to it: the job goes on, and all is there once."""
+"""A server that is killed while a job reads from it and writes to it: the job continues, and all is there once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of Postgres as sinks: every epoch once, whatever breaks off when."""
+"""Tables of Postgres as sinks: every epoch once, whatever breaks, and whenever."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class StartsAgain:
 def test_a_server_that_goes_away(
     path: str, server: Postgres, ordinary: str, sql: Sql, tmp_path: Path, spark: SparkSession, monkeypatch: Any
 ) -> None:
-    """Killed while a job writes to it: the job goes on by itself when it is back."""
+    """Killed while a job writes to it: the job continues by itself when it is back."""
     original = PostgresCarrier.carry
     killed: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Jobs as ordinary roles: what they need, and what is said when they do not have it."""
+"""Jobs as ordinary roles: what they need, and the errors if they do not have it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_sink_of_a_role_that_may_only_write_to_the_table(people: Sql, ordinary
 
 
 def test_what_a_sink_lacks_is_said_as_sql(people: Sql, server: Postgres) -> None:
-    """Whoever may has only to run it."""
+    """An administrator only has to run it."""
     people.execute("REVOKE ALL ON people FROM guest")
     with psycopg.connect(server.address(), autocommit=True) as root:
         root.execute("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")

@@ -1,4 +1,4 @@
-"""A server that is silently gone: nobody says so, and neither side waits for ever."""
+"""A server that is silently gone: neither side waits forever."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def behind(way: Proxy) -> str:
 
 
 def test_both_sides_are_asked_whether_they_are_there(address: str) -> None:
-    """By default, too; and the address goes before."""
+    """By default, too; and the address takes precedence."""
     for given, idle in ((address, "10"), (f"{address}?keepalives_idle=7", "7")):
         with connect(given) as connection:
             assert connection.info.get_parameters()["keepalives_idle"] == idle
@@ -47,7 +47,7 @@ def test_both_sides_are_asked_whether_they_are_there(address: str) -> None:
 
 
 def test_a_lock_of_a_client_who_is_gone(way: Proxy) -> None:
-    """The client notices, and the server lets go of what it held."""
+    """The client notices, and the server releases what it held."""
     with connect(behind(way)) as one:
         one.execute("LOCK TABLE people")
         way.swallow()

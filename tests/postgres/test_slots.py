@@ -1,4 +1,4 @@
-"""A slot is of one table of one checkpoint, and moves on: no change is lost with it, and no log is kept for nothing."""
+"""A slot belongs to one table of one checkpoint, and advances: no change is lost, and no log is kept needlessly."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_checkpoint_that_is_moved(sql: Sql, address: str, tmp_path: Path) -> N
 
 
 def test_two_copies_of_a_checkpoint(sql: Sql, address: str, tmp_path: Path) -> None:
-    """What one has received, the other would miss: also when it was brought back from a backup."""
+    """What one has received, the other would miss: also when it was restored from a backup."""
     made(sql, "people")
     receiver(tmp_path / "one", address).prepare()
     shutil.copytree(tmp_path / "one", tmp_path / "two")
@@ -171,7 +171,7 @@ def test_a_reception_that_is_ended_while_there_is_more(
 
 
 def test_a_quiet_table_in_a_busy_database(sql: Sql, address: str, tmp_path: Path) -> None:
-    """The slot goes along with what others write, and loses nothing of its own."""
+    """The slot advances with what others write, and loses none of its own changes."""
     made(sql, "people", "busy")
     receiver(tmp_path, address).prepare()
     sql.execute("INSERT INTO busy SELECT n, repeat('x', 100) FROM generate_series(1, 20000) n")

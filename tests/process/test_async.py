@@ -33,7 +33,7 @@ class Given:
 
 @dataclass
 class Service:
-    """Answers when as many ask as it was told, and counts those that wait at the same time."""
+    """Answers when enough calls are waiting, and counts those that wait at the same time."""
 
     together: int = 1
     waiting: int = 0
@@ -93,7 +93,7 @@ def test_a_call_that_fails_is_repeated() -> None:
 
 @dataclass
 class Slow:
-    """Answers for row 0 when it is told to."""
+    """Answers for row 0 only when released."""
 
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 

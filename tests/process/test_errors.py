@@ -189,7 +189,7 @@ def test_dead_letters(bench: Bench, fill: Any, mode: ms.Mode) -> None:
 
 
 class Wrong(ms.Process):
-    """Does what it is told, all of it wrong."""
+    """Does what the row says, all of it wrong."""
 
     output = "k STRING, n INT"
     outputs = {"alerts": "why STRING"}  # noqa: RUF012
@@ -231,7 +231,7 @@ WRONG = {
 
 @pytest.mark.slow
 def test_wrong_rows_and_wrong_state(bench: Bench) -> None:
-    """All in one job, with dead letters: each is told of."""
+    """All in one job, with dead letters: each is reported."""
     bench.feed(("a", 1, at(0)))
     for i in range(len(WRONG)):
         journal.create(bench.path, f"bad{i}", 1)

@@ -212,7 +212,7 @@ def test_a_failure_names_the_step_and_nothing_is_lost(bench: Bench) -> None:
 
 @pytest.mark.parametrize("where", ["function", "process"])
 def test_a_python_process_that_dies_is_started_again(where: str, bench: Bench, tmp_path: Path) -> None:
-    """In the midst of an epoch: all rows since the last barrier are read again, and each counts once."""
+    """In the middle of an epoch: all rows since the last barrier are read again, and each counts once."""
     marker = tmp_path / "died"
 
     def die(row: Any) -> None:

@@ -54,7 +54,7 @@ def test_a_timer_fires_when_the_watermark_passes(bench: Bench) -> None:
 
 
 class Back(ms.Process):
-    """Gives each row with a time that lies so many minutes back."""
+    """Gives each row a time that is some minutes earlier."""
 
     output = "k STRING, at TIMESTAMP"
 
@@ -125,7 +125,7 @@ ROUNDS = [("a", at(minute)) for minute in (10, 20, 30, 40, 50)]
 
 @pytest.mark.slow
 def test_a_timer_for_a_time_that_is_past_keeps_its_time_and_rings_at_once(bench: Bench) -> None:
-    """Time goes on by an hour in one epoch; the run ends when it has caught up."""
+    """Time moves by an hour in one epoch; the run ends when it has caught up."""
     bench.feed(("a", 1, at(0)), ("z", 1, at(59)))
     bench.run(rounds)
     assert [(row["k"], row["at"]) for row in bench.read()] == ROUNDS

@@ -1,4 +1,4 @@
-"""One broker for all tests of RabbitMQ, and queues with names of their own."""
+"""One broker for all tests of RabbitMQ, and queues with their own names."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ MODES: dict[str, ms.Mode] = {"real-time": ms.real_time("300 ms"), "micro-batch":
 
 
 def start(spark: SparkSession, folder: str, module: str, target: str, mode: str) -> Run:
-    """`module` has a function `source`, which is given the target."""
+    """`module` has a function `source`, which gets the target."""
     job = ms.Job("copy", checkpoint=f"{folder}/checkpoint", parallelism=1)
     out = Path(folder, "journal")
     if not out.exists():

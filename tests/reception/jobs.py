@@ -1,4 +1,4 @@
-"""Jobs that write to a journal of their own."""
+"""Jobs that write to their own journal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Jobs:
         return job.run(mode or ms.available_now(), spark=self.spark)
 
     def run_until(self, job: ms.Job, count: int, topic: str = "read") -> list[Run]:
-        """Runs that take what is there, until there are so many rows: a broker may be slow to deliver."""
+        """Runs that take what is there, until there are `count` rows: a broker may be slow to deliver."""
         runs: list[Run] = []
 
         def arrived() -> bool:

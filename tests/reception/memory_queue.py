@@ -11,7 +11,7 @@ from millstream.reception import ConnectionLost, Message
 
 
 class MemoryQueue:
-    """`fail_after`: so many messages are acknowledged before a connection breaks, in the middle of its work."""
+    """`fail_after`: how many messages are acknowledged before a connection breaks, in the middle of its work."""
 
     def __init__(self) -> None:
         self.waiting: deque[Message] = deque()

@@ -33,7 +33,7 @@ def front(queue: MemoryQueue, folder: Path, **limits: int) -> Front:
 
 @contextmanager
 def receiving(made: Front) -> Iterator[list[Exception]]:
-    """While it lasts, the front receives; gives what went wrong."""
+    """The front receives inside the block; yields what went wrong."""
     made.prepare()
     ended, failures = threading.Event(), list[Exception]()
 

@@ -1,4 +1,4 @@
-"""Records that cannot be read: fail and name them, skip and count them, or send them to a topic of their own."""
+"""Records that cannot be read: fail and name them, skip and count them, or send them to their own topic."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_in_real_time_the_record_is_named_whichever_task_spark_tells_of(
 
 
 def test_a_fail_loses_nothing(path: str, tmp_path: Path, spark: SparkSession) -> None:
-    """Once the record can be dealt with, the job goes on where it was."""
+    """Once the record can be dealt with, the job continues where it was."""
     send(path, '{"id": 1, "name": "a"}', "not json", '{"id": 2, "name": "b"}')
     with pytest.raises(ms.MillstreamError):
         job(path, tmp_path, journal.source("people", path=path)).run(ms.available_now(), spark=spark)

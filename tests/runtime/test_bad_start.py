@@ -57,7 +57,7 @@ def test_too_few_slots_for_real_time(tmp_path: Path, spark: SparkSession) -> Non
 
 
 def test_two_runs_of_one_job(path: str, tmp_path: Path, spark: SparkSession) -> None:
-    """The second would write to the same topic, or go on from the same epoch."""
+    """The second would write to the same topic, or continue from the same epoch."""
     journal.create(path, "elsewhere", 1)
     run = copy(path, tmp_path / "one").start(ms.micro_batch("1 second"), spark=spark)
     try:
@@ -75,7 +75,7 @@ def test_two_runs_of_one_job(path: str, tmp_path: Path, spark: SparkSession) -> 
 def test_a_start_that_fails_leaves_nothing_behind(
     path: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No query, no listener, no lock: the same job starts when what was in its way is gone."""
+    """No query, no listener, no lock: the same job starts when the obstacle is gone."""
     used = []
 
     def fails(plan: object, job: str, query: object, session: SparkSession, opened: object) -> None:

@@ -19,7 +19,7 @@ TOPIC = "orders"
 
 
 class Kept:
-    """A sink that keeps what it is brought."""
+    """A sink that keeps what it receives."""
 
     def __init__(self) -> None:
         self.epochs: dict[int, list[str]] = {}
@@ -78,7 +78,7 @@ def test_a_note_that_is_damaged(outbox: Outbox) -> None:
 
 
 def test_topics_that_stand_in_for_sinks() -> None:
-    """The sink's own name where a topic can have it; others never become alike."""
+    """The sink's own name if a topic can have it; different names stay different."""
     assert outbox_topic("sales.orders-2") == "sales.orders-2"
     names = ["my table", "my_table", "my  table", "größe", ".hidden", "a/b", "a:b"]
     topics = [outbox_topic(name) for name in names]

@@ -34,8 +34,7 @@ def registered(spark: SparkSession) -> dict[str, str]:
 
 
 def test_spark_has_no_other_functions_that_change(spark: SparkSession) -> None:
-    """By what its registry says of them: those of chance, and those without arguments that are replaced by a value
-    when a query is planned."""
+    """By Spark's registry: random functions, and those without arguments that planning replaces by a value."""
     assert spark._jvm is not None
     load = spark._jvm.java.lang.ClassLoader.getSystemClassLoader().loadClass
     chance = [load(BASE + name) for name in ("Nondeterministic", "ExpressionWithRandomSeed")]

@@ -1,4 +1,4 @@
-"""How long checkpoints are kept, what is noted of them, what is cleaned away, and that their folder may move."""
+"""How long checkpoints are kept, what is recorded about them, what is cleaned up, and that their folder may move."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Life:
         return self.job().run(mode or ms.available_now(), spark=self.spark, **options)
 
     def spread(self) -> dict[int, int]:
-        """How many keys have come so often."""
+        """By number of rows: how many keys have that many."""
         latest = {record.key: record for record in journal.read(self.topics, "out")}
         rows = [record.json() for record in latest.values() if record.value is not None]
         return {row["n"]: row["keys"] for row in rows}

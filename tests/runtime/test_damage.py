@@ -85,7 +85,7 @@ def pair(tmp_path: Path, spark: SparkSession) -> tuple[Damaged, Damaged]:
 
 
 def test_state_that_is_damaged_is_computed_again(pair: tuple[Damaged, Damaged]) -> None:
-    """Nothing that is published comes twice, nothing is left out, and the history tells of it."""
+    """Nothing that is published comes twice, nothing is left out, and the history shows it."""
     job, whole = pair
     before = job.written()
     spoil(job.newest(0))

@@ -1,4 +1,4 @@
-"""What users are told of a failure, and whether another start may help."""
+"""What users see of a failure, and whether another start may help."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Tight:
 
 @pytest.fixture
 def tight(tmp_path: Path) -> Iterator[Tight]:
-    """A disk of 3 MiB of its own. Where mounting is not allowed, there is none to be had."""
+    """A separate disk of 3 MiB, if mounting is allowed."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(disk)], capture_output=True)
@@ -75,7 +75,7 @@ def tight(tmp_path: Path) -> Iterator[Tight]:
 
 
 def test_a_full_disk(tight: Tight, spark: SparkSession) -> None:
-    """The job fails with that reason, and goes on where it was once there is room."""
+    """The job fails with that reason, and continues where it was once there is room."""
     with pytest.raises(ms.MillstreamError) as error:
         tight.job().run(ms.available_now(), spark=spark)
     assert error.value.code == "MS-RUN-005"
@@ -88,7 +88,7 @@ def test_a_full_disk(tight: Tight, spark: SparkSession) -> None:
 
 @dataclass(frozen=True)
 class RoomAfter:
-    """A policy that makes room when the job has failed so often."""
+    """A policy that makes room when the job has failed `failures` times."""
 
     tight: Tight
     failures: int
@@ -109,7 +109,7 @@ def test_a_job_waits_for_room(tight: Tight, spark: SparkSession) -> None:
 
 
 def test_a_checkpoint_that_fails_is_made_again_as_often_as_is_tolerated(tight: Tight, spark: SparkSession) -> None:
-    """No number is skipped: it goes on from the last that did not fail."""
+    """No number is skipped: it continues from the last that did not fail."""
     journal.create(tight.folder / "journal", "texts", 1)
     free = os.statvfs(tight.disk)
     with tight.ballast.open("ab") as ballast:

@@ -1,4 +1,4 @@
-"""`millstream run --deploy-mode cluster`: what is refused here, and what the cluster is handed."""
+"""`millstream run --deploy-mode cluster`: what is refused here, and what the cluster gets."""
 
 from __future__ import annotations
 
@@ -240,5 +240,5 @@ def test_a_cluster_that_takes_nothing(folder: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_a_session_has_what_was_chosen(name: str, wanted: str, found: str | None, fits: bool) -> None:
-    """Spark puts options of its own before those of the user."""
+    """Spark puts its own options before those of the user."""
     assert where.same(name, wanted, found) == fits

@@ -1,4 +1,4 @@
-"""The jars that connectors need: pinned, cached, and what a user is told where they cannot be had."""
+"""The jars that connectors need: pinned, cached, and what a user sees if they are not available."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def refused(jars: Jars) -> MillstreamError:
 
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing in the cache, and no repository within reach."""
+    """Nothing in the cache, and no reachable repository."""
     (tmp_path / "ivy.xml").write_text(NOWHERE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("MILLSTREAM_IVY_SETTINGS", str(tmp_path / "ivy.xml"))

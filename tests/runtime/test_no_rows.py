@@ -1,4 +1,4 @@
-"""A group by nothing has a result before its first row: what cannot be worked out of no rows is NULL, in every mode."""
+"""A group by nothing has a result before its first row: what cannot be computed without rows is NULL, in every mode."""
 
 from __future__ import annotations
 

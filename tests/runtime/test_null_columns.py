@@ -1,4 +1,4 @@
-"""Columns that are NULL are in the JSON that a sink writes, unless the sink is told to leave them out."""
+"""Columns that are NULL are in the JSON that a sink writes, unless the sink is set to leave them out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job goes on from its checkpoint in another mode than it began in, and its result is the same."""
+"""A job continues from its checkpoint in another mode than it began in, and its result is the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a job may run: what is refused before Spark is asked for anything."""
+"""Where a job may run: what is refused before Spark is used."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_session_of_spark_connect_by_its_class(tmp_path: Path) -> None:
 
 
 def test_an_environment_of_spark_connect(tmp_path: Path) -> None:
-    """In a process of its own: this one has a classic session."""
+    """In its own process: this one has a classic session."""
     script = """
 import millstream as ms
 from millstream import journal

@@ -1,4 +1,4 @@
-"""A committed epoch that cannot be published is not kept quiet, though no other epoch comes."""
+"""A committed epoch that cannot be published is reported, even if no other epoch comes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Broken:
-    """A running job whose next epoch finds something in the place that it is to be published to."""
+    """A running job whose next epoch finds its place of publication taken."""
 
     def __init__(self, folder: Path, spark: SparkSession) -> None:
         path = str(folder / "journal")

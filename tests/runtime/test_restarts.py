@@ -44,7 +44,7 @@ def test_nothing_said_means_no_restart() -> None:
 
 
 def test_a_bad_record_is_no_reason_to_start_again(tmp_path: Path, spark: SparkSession) -> None:
-    """It would fail in the same way for ever."""
+    """It would fail in the same way forever."""
     path = str(tmp_path / "journal")
     for topic in ("in", "out"):
         journal.create(path, topic, 1)

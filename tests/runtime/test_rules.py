@@ -23,7 +23,7 @@ def test_split_part(spark: SparkSession) -> None:
     rows = [(text, rng.choice((None, *PIECES)), rng.choice((-3, -1, 1, 2, 5))) for text in texts for _ in range(4)]
 
     def parts(of: SparkSession) -> DataFrame:
-        # In one part: each has a Python process of its own.
+        # In one part: each has its own Python process.
         given = of.createDataFrame(of.sparkContext.parallelize(rows, 1), "text BINARY, delimiter BINARY, n INT")
         cut = given.selectExpr("CAST(text AS STRING) AS text", "CAST(delimiter AS STRING) AS delimiter", "n")
         return cut.select("text", f.expr("CAST(split_part(text, delimiter, n) AS BINARY)").alias("part"))

@@ -1,4 +1,4 @@
-"""A change whose before and after are equal in what a reader reads of them is not sent to it, in every mode."""
+"""A change whose before and after look the same to a reader is not sent to it, in every mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job that begins with history: what comes out is what it would have made of history and source in one."""
+"""A job that starts with history: the result is the same as if history and source were one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class History:
         return {topic: self.table(topic) for topic in ("totals", "dearest", "hourly", "named")}
 
     def table(self, topic: str) -> Counter[str]:
-        """What all changes come to."""
+        """The sum of all changes."""
         found: Counter[str] = Counter()
         for record in journal.read(self.path, topic):
             row = record.json()

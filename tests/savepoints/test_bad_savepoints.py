@@ -200,7 +200,7 @@ def test_a_restore_that_broke_off_is_begun_again(spark: SparkSession, tmp_path: 
 
 
 def test_a_job_that_has_gone_on(spark: SparkSession, tmp_path: Path) -> None:
-    """What it has written after the savepoint would come twice. It may be left as it is."""
+    """What it has written after the savepoint would be duplicated. It may be left as it is."""
     own = Saved(tmp_path, spark)
     own.feed()
     own.job(totals).run(ms.available_now(), spark=spark)
@@ -212,7 +212,7 @@ def test_a_job_that_has_gone_on(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_copy_whose_original_has_gone_on(spark: SparkSession, tmp_path: Path) -> None:
-    """The sink would take what it writes for written."""
+    """The sink would treat its writes as already done."""
     own = Saved(tmp_path, spark)
     shutil.copytree(tmp_path / "checkpoint", tmp_path / "copy")
     for _ in range(2):
@@ -240,7 +240,7 @@ def test_nothing_committed_yet(saved: Saved, tmp_path: Path) -> None:
 
 
 def test_a_full_disk(saved: Saved, tmp_path: Path) -> None:
-    """Nothing is left of the savepoint, and the job runs on."""
+    """Nothing is left of the savepoint, and the job keeps running."""
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", str(disk)], capture_output=True).returncode:

@@ -1,4 +1,4 @@
-"""State that was made elsewhere: a job that begins with it does what one does that has seen all rows."""
+"""State from elsewhere: a job that starts with it behaves like one that has seen all rows."""
 
 from __future__ import annotations
 

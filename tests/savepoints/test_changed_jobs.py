@@ -1,4 +1,4 @@
-"""A changed job goes on from a savepoint: steps renamed, dropped, new; figures in another order; columns added."""
+"""A changed job continues from a savepoint: steps renamed, dropped, new; figures in another order; columns added."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Shop:
         return job
 
     def change(self, before: Build, after: Build, **choices: Any) -> dict[str, Fate]:
-        """Runs one version, and then the other over more orders; what became of each step."""
+        """Runs one version, and then the other over more orders; what happened to each step."""
         self.buy(FIRST)
         run = self.job(before, "before").start(ms.available_now(), spark=self.spark)
         run.wait()
@@ -101,7 +101,7 @@ def test_a_figure_of_which_nothing_was_saved_is_refused(shop: Shop) -> None:
 
 
 def test_new_figures_count_from_now_on_if_that_is_said(shop: Shop) -> None:
-    """Of every kind: in the group's own value, and in state of their own."""
+    """Of every kind: in the group's own value, and in separate state."""
 
     def before(orders: ms.Stream, names: ms.Stream) -> Rows:
         return orders.group_by("customer").agg(n="count(*)", s="sum(price)").named("sums")

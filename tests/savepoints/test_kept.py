@@ -1,4 +1,4 @@
-"""Savepoints of earlier versions, kept in the repository: a job of today goes on from each of them.
+"""Savepoints of earlier versions, kept in the repository: a job of today continues from each of them.
 
 `./dev run pytest tests/savepoints/test_kept.py --golden` takes one of this version. Do so when a layout, or the format
 of savepoints, gets a new version; those that are there stay.

@@ -1,4 +1,4 @@
-"""What becomes of saved state in a changed job: decided by names and shapes alone."""
+"""What happens to saved state in a changed job: decided by names and shapes alone."""
 
 from __future__ import annotations
 

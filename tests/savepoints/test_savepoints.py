@@ -1,4 +1,4 @@
-"""Savepoints: taken of a job that runs or not, restored into a new checkpoint, at any parallelism."""
+"""Savepoints: taken of a job that is running or not, restored into a new checkpoint, at any parallelism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All state of a checkpoint, read in one pass, against what Spark's own source says of each state variable."""
+"""All state of a checkpoint, read in one pass, against what Spark's own source says about each state variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short soak of brokers: every kind of fault once, on real servers; and the judge of what comes of it."""
+"""A short soak of brokers: every kind of fault once, on real servers; and the judge of the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge of a soak sees what is lost, doubled or wrong."""
+"""The judge of a soak sees what is lost, duplicated or wrong."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_rows_are_lost_and_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_state_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     found = judged(monkeypatch, totals=[*TOTALS[1:2], {"customer": 2, "orders": 1, "total": 1}])
     assert not found.well
-    assert found.wrong == 2  # one is missing, and nobody knows the other
+    assert found.wrong == 2  # one is missing, and the other is unknown
 
 
 def test_rows_are_counted() -> None:

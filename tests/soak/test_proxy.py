@@ -1,4 +1,4 @@
-"""The way to a server that can be cut."""
+"""The proxy to a server, which can be cut."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from servers.proxy import Proxy
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """A server that says back what it hears."""
+    """An echo server."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

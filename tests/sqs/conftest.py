@@ -1,4 +1,4 @@
-"""One server for all tests of SQS, and queues with names of their own."""
+"""One server for all tests of SQS, and queues with their own names."""
 
 from __future__ import annotations
 

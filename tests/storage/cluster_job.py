@@ -1,4 +1,4 @@
-"""Sums and rows of a topic, into a topic and into files: all of it lies where `PLACE` says."""
+"""Sums and rows of a topic, into a topic and into files: all of it is where `PLACE` says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes that are received, and rows that wait for a database: both lie in the checkpoint, on whichever storage."""
+"""Changes that are received, and rows that wait for a database: both are in the checkpoint, on whichever storage."""
 
 from __future__ import annotations
 

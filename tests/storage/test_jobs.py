@@ -1,4 +1,4 @@
-"""Jobs whose checkpoint, topics and files lie on each storage: they stop, go on, and lose nothing."""
+"""Jobs whose checkpoint, topics and files are on each storage: they stop, continue, and lose nothing."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def manifests(folder: str) -> list[str]:
 
 @pytest.mark.slow
 def test_in_real_time(folder: str, spark: SparkSession) -> None:
-    """A run is stopped and another goes on; what comes while it runs is seen as soon as it is there."""
+    """A run is stopped and another continues; what comes while it runs is seen as soon as it is there."""
     for topic in ("numbers", "even", "thirds"):
         journal.create(f"{folder}/journal", topic, 1)
     for first in (0, 100):

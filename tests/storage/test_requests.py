@@ -1,4 +1,4 @@
-"""An epoch on S3 costs few requests: each takes its time, and money."""
+"""An epoch on S3 costs few requests: each takes time, and money."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def copying(folder: str) -> ms.Job:
 
 
 def requests(folder: str, epochs: int, proxy: S3Proxy, spark: SparkSession) -> Counter[str]:
-    """Of a run of so many epochs, by what they are for."""
+    """The requests of a run of `epochs` epochs, by purpose."""
     with journal.producer(f"{folder}/journal", "numbers") as out:
         for n in range(epochs * 10):
             out.send({"n": n})

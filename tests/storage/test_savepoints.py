@@ -1,4 +1,4 @@
-"""Savepoints on each storage: a job goes on from one, at another parallelism."""
+"""Savepoints on each storage: a job continues from one, at another parallelism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The servers that hold files for tests: what they say is so, also after a crash."""
+"""The servers that hold files for tests: what they confirm is there, also after a crash."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_errors_are_answered_as_often_as_asked(
 
 
 def test_an_answer_is_lost(s3_proxy: S3Proxy, bucket_behind_proxy: str, spark: SparkSession) -> None:
-    """The object is there although its writer was not told: it asks again."""
+    """The object is there although its writer got no answer: it asks again."""
     s3_proxy.lose("PUT .*/lost")
     write(spark, f"{bucket_behind_proxy}/lost", "there")
     assert s3_proxy.kinds("/lost")["PUT"] == 2

@@ -1,4 +1,4 @@
-"""Files of a checkpoint: whole or not there, whoever writes at the same time and whatever a crash leaves."""
+"""Files of a checkpoint: whole or not there, whatever writes at the same time, and whatever a crash leaves."""
 
 from __future__ import annotations
 

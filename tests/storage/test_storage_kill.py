@@ -1,6 +1,6 @@
 """Exactly once on HDFS and S3: a job with its checkpoint, its topics and its files there is killed at named places.
 
-On HDFS it dies in earnest. The S3 server keeps objects in a folder: there most kills are images of that folder.
+On HDFS it dies for real. The S3 server keeps objects in a folder: there most kills are images of that folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.server]
 
 @dataclass
 class Place:
-    """Where a job lies, where its likes are, and what reaches it there."""
+    """Where a job is, where its likes are, and the proxy to it."""
 
     at: str
     likes: str

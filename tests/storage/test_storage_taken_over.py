@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.server]
 
 
 def reaching(endpoint: str, *buckets: str) -> dict[str, str]:
-    """The environment of a job's process that goes to these buckets by this way."""
+    """The environment of a job's process that reaches these buckets through this proxy."""
     names = [bucket.removeprefix("s3a://") for bucket in buckets]
     reach = {f"spark.hadoop.{key}": value for name in names for key, value in settings(endpoint, name).items()}
     return {SETTINGS: json.dumps(reach), CONNECTORS: "s3"}

@@ -1,4 +1,4 @@
-"""The oracle says no: a job that is wrong in one epoch, and is right again later, is found out."""
+"""The oracle says no: it finds a job that is wrong in one epoch, and right again later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin, as a user's project meets it."""
+"""The pytest plugin, as a user's project sees it."""
 
 from __future__ import annotations
 

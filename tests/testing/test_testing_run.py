@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from millstream.testing import Inputs, Runner
 
 NOWHERE = "/nowhere/at/all"
-"""No journal is there: whoever touched it would fail."""
+"""There is no journal: touching it would fail."""
 
 
 def billing() -> ms.Job:
@@ -132,7 +132,7 @@ def test_processing_time_goes_by_the_clock(millstream: Runner) -> None:
 
 
 def test_servers_are_not_asked(millstream: Runner) -> None:
-    """Whatever the format on their side, rows are said and told in one way."""
+    """Whatever the format on their side, rows are given and returned in one way."""
     job = ms.Job("systems")
     kept = job.table(kafka.source("people", servers="nowhere:1", format="debezium"), "id INT, name STRING", key="id")
     own = job.table(postgres.changes("cities", address="postgresql://nowhere"), "id INT, city STRING", key="id")

@@ -1,4 +1,4 @@
-"""What operators are told, by example. `golden/<kind>.json` is the JSON, which the kernels' tests read, too."""
+"""The settings of operators, by example. `golden/<kind>.json` is the JSON, which the kernels' tests read, too."""
 
 from __future__ import annotations
 

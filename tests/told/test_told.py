@@ -1,4 +1,4 @@
-"""What kernels are told, kind by kind, against the golden JSON that the kernels' own tests read."""
+"""The kernels' settings, kind by kind, against the golden JSON that the kernels' own tests read."""
 
 from __future__ import annotations
 

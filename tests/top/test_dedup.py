@@ -40,7 +40,7 @@ def minutes(epochs: Sequence[Sequence[dict[str, Any]]]) -> list[list[int]]:
 def test_doubles_are_dropped_whichever_comes_first(millstream: Runner, restart: bool) -> None:
     told = [rows(20, 30, 31, 25), rows(20), rows(12, 9), rows(41, 42), [*rows(30, id=2), *rows(30, id=2)]]
     result = millstream.run(job("1 hour"), {"clicks": told}, restart_between=restart)
-    # 30 is within ten minutes of 20, and so is 12; 9 is not. 31 was let through, so that 41 is a double and 42 not.
+    # 30 is within ten minutes of 20, and so is 12; 9 is not. 31 was let through, so 41 is a duplicate and 42 is not.
     assert minutes(result["once"].epochs) == [[20, 31], [], [9], [42], [30]]
 
 

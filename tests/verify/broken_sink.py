@@ -1,4 +1,4 @@
-"""A job whose sinks are not what they say: after a crash one has rows twice, one lacks some."""
+"""A job whose sinks break their promise: after a crash one has duplicates, one lacks rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millstream.testing.changelog import Rows
 
 @dataclass(frozen=True)
 class Broken:
-    """Appends lines to a file, and notes the epoch's number before or after it: not at once, as it should."""
+    """Appends lines to a file, and notes the epoch's number before or after it, not in the same transaction."""
 
     token_first: bool
     path: str = ""

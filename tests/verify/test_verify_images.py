@@ -1,4 +1,4 @@
-"""A process that stands still while its folder is copied."""
+"""A process that is stopped while its folder is copied."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LAST = re.compile(r"(\d+) faults at (\d+) points, lost (\d+), duplicated (\d+)")
 
 
 def verify(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Its exit code, and what it printed; with its errors, if it did not come to its end."""
+    """Its exit code, and what it printed; with its errors, if it did not end."""
     command = [sys.executable, "-c", "from millstream.cli.main import main; main()", "verify", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=400)
     assert done.returncode in (0, 1), done.stderr
@@ -27,7 +27,7 @@ def verify(folder: Path, *arguments: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_job_that_is_right(mode: str, tmp_path: Path) -> None:
-    """Into a database and into files, killed in earnest once at least."""
+    """Into a database and into files, killed for real once at least."""
     job = str(ROOT / "examples" / "balances.py")
     count = 10 if mode == "micro-batch" else 7
     code, said = verify(tmp_path, job, "--mode", mode, "--faults", str(count), "--rows", "60")

@@ -1,4 +1,4 @@
-"""Killed right after the commit of the last epoch that had rows, every example says what it says without that."""
+"""Killed right after the commit of the last epoch that had rows, every example gives what it gives without that."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROWS = 60
 
 
 class Example:
-    """With as much input as is read in a few epochs, in a folder of its own."""
+    """With as much input as is read in a few epochs, in its own folder."""
 
     def __init__(self, file: Path, folder: Path, spark: SparkSession) -> None:
         self.job: Job = load(file)
@@ -67,7 +67,7 @@ def test_an_example_goes_on_behind_its_last_rows(file: Path, spark: SparkSession
     ("name", "mode"), [*((file.stem, "micro-batch") for file in EXAMPLES), *((name, "real-time") for name in TIMED)]
 )
 def test_an_example_killed_behind_its_last_rows(name: str, mode: str, tmp_path: Path) -> None:
-    """In earnest, and then as images."""
+    """For real, and then as images."""
     options = ("--mode", mode, "--at", "commits.after", "--faults", "3", "--rows", str(ROWS))
     code, said = verify(tmp_path, str(ROOT / "examples" / f"{name}.py"), *options)
     found = LAST.fullmatch(said.splitlines()[-1])

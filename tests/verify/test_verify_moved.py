@@ -32,7 +32,7 @@ def test_killed_at_every_place_of_it(moved: str, mode: str, tmp_path: Path) -> N
 
 @pytest.mark.long
 def test_killed_when_the_old_checkpoint_is_retired(tmp_path: Path) -> None:
-    """The job goes on in the new one, of which only the mark was left to be deleted."""
+    """The job continues in the new one, of which only the mark was left to be deleted."""
     job = str(ROOT / "examples" / "balances.py")
     code, said = verify(tmp_path, job, "--rescale", "--rows", "30", "--at", "retire", "--faults", "3")
     found = LAST.fullmatch(said.splitlines()[-1])

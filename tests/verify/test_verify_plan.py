@@ -1,4 +1,4 @@
-"""What `millstream verify` decides before it kills anything, and how it tells what came of it."""
+"""What `millstream verify` decides before it kills anything, and how it reports the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`millstream verify --mode real-time`: what it refuses, and how the input comes to a job that does not end."""
+"""`millstream verify --mode real-time`: what it refuses, and how the input reaches a job that does not end."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def records(path: Path) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize(("time", "more"), [(None, 0), ("at", portions.SETTLING)])
 def test_each_portion_comes_when_the_last_is_committed(time: str | None, more: int, tmp_path: Path) -> None:
-    """With a time, epochs go by until it has gone on everywhere."""
+    """With a time, epochs go by until it has moved on everywhere."""
     whole(tmp_path / "whole", 20)
     given = Portions((source(time),), tmp_path / "whole", tmp_path / "run" / INPUT)
     run = Reader(tmp_path / "run" / INPUT, tmp_path / "run" / "checkpoint")
@@ -97,7 +97,7 @@ def test_each_portion_comes_when_the_last_is_committed(time: str | None, more: i
 
 
 def test_a_portion_is_made_whole_by_the_next_run(tmp_path: Path) -> None:
-    """Whoever gave a part of it was killed."""
+    """The process that gave a part of it was killed."""
     whole(tmp_path / "whole", 20)
     topic = Growing(tmp_path / "whole", tmp_path / "run", "rows")
     first = next(iter(read(tmp_path / "whole", "rows")))

@@ -1,4 +1,4 @@
-"""In real time what a window ends with comes when the watermark has passed it, and not when the next epoch does."""
+"""In real time the last result of a window comes when the watermark has passed it, not with the next epoch."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def doors_and_lamps(path: str, checkpoint: Path) -> ms.Job:
 
 
 def test_idle_sources_do_not_hold_windows_back_until_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
-    """First one is idle, and time goes on with the other; then both are, and it goes on with the clock."""
+    """First one is idle, and time moves with the other; then both are, and it moves with the clock."""
     path = str(tmp_path / "journal")
     for topic in ("doors", "lamps", "closed"):
         journal.create(path, topic, 1)

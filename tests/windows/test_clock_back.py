@@ -1,4 +1,4 @@
-"""A clock that goes back: time in a job does not, and what comes is late, but never lost in silence."""
+"""A clock that goes back: time in a job does not, and what comes is late, but never silently lost."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_sessions_close_in_a_run_that_rests(mode: str, house: House, spark: Spar
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ENDLESS)
 def test_an_idle_source_is_left_out_after_a_restart(mode: str, house: House, spark: SparkSession) -> None:
-    """No row comes any more, and yet time goes on: the sources are as far as they were."""
+    """No more rows come, and yet time moves: the sources are as far as they were."""
     house.send("doors", at(0, 2), at(1, 1), at(9))
     house.send("lamps", at(0, 1))
     house.minutes().run(ms.available_now(), spark=spark)

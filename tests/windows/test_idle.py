@@ -1,4 +1,4 @@
-"""The slowest source holds time back, unless it is idle; where all are, time goes on with the clock."""
+"""The slowest source holds time back, unless it is idle; if all are, time moves with the clock."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def metric(moment: str | None, host: str, cpu: int) -> dict[str, Any]:
 
 
 def epochs(*rows: tuple[str | None, str, int]) -> dict[str, Any]:
-    """Each row is an epoch of its own."""
+    """Each row is its own epoch."""
     return {"metrics": [[metric(*row)] for row in rows]}
 
 
@@ -305,7 +305,7 @@ KINDS = {
 
 
 def test_rows_without_a_time_are_counted_and_given(millstream: Runner) -> None:
-    """In whatever windows, and where doubles are looked for; also in the first epoch, when time is not known yet."""
+    """In all kinds of windows, and in dedup; also in the first epoch, when time is not known yet."""
     job = ms.Job("metrics")
     metrics = job.stream(journal.source("metrics"), SCHEMA, time="at")
     for kind, window in KINDS.items():

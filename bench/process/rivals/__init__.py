@@ -1,1 +1,1 @@
-"""Other engines, each a script that runs in an environment of its own and says what its rows cost."""
+"""Other engines, each a script that runs in its own environment and says what its rows cost."""

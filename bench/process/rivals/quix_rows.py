@@ -1,7 +1,7 @@
 """Quix Streams: `python quix_rows.py keyed|map SERVERS FOLDER …` says, for each folder, what its rows cost.
 
-It reads topics of Kafka and nothing else: the rows are sent there first, which does not count. State is in RocksDB, and
-its changes in a topic of Kafka, as is usual with it.
+It reads only Kafka topics: the rows are sent there first, which does not count. State is in RocksDB, and its changes in
+a Kafka topic, as usual for Quix.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import org.apache.spark.sql.types.StructType;
 /**
  * One running figure of an aggregate.
  *
- * <p>A router hands over each row as a small figure of its own (its weight folded in), so that adding a row, merging
- * two tasks' figures and adding an epoch to the state are the same thing: {@link #add}.
+ * <p>A router hands over each row as a small figure (its weight folded in), so that adding a row, merging two tasks'
+ * figures and adding an epoch to the state are the same thing: {@link #add}.
  */
 public abstract class Accumulator implements Serializable {
   private static final long serialVersionUID = 1L;

@@ -22,8 +22,7 @@ public final class Aggregate extends GroupOperator {
 
   private final GroupState group;
   /**
-   * Whether the rows are those of windows: one that comes after the window's end is late. Of results of windows none
-   * is.
+   * Whether the rows belong to windows: one that comes after its window's end is late. Results of windows never are.
    */
   private final boolean dropsLate;
   /** Whether only the last result is sent, when the group ends. */
@@ -35,7 +34,7 @@ public final class Aggregate extends GroupOperator {
   private final boolean combines;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param ends when groups end; NULL: they do not
    * @param dropsLate whether rows that come after the end are late

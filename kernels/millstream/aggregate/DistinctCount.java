@@ -11,12 +11,12 @@ import org.apache.spark.sql.types.StructType;
 /**
  * How many different values there are, for each of several filters: {@code [(value, w0, w1, …), …]}.
  *
- * <p>The counts are kept, and the values with their weights. Of values that are never taken back, only whether they are
- * there is kept.
+ * <p>The counts are kept, and the values with their weights. For values that are never taken back, only their presence
+ * is kept.
  */
 final class DistinctCount extends Accumulator {
   private static final long serialVersionUID = 1L;
-  /** So many are rewritten for each change: that costs less than to look each one up, */
+  /** Up to this many are rewritten for each change, which costs less than looking each one up, */
   private static final int FEW = 64;
   /** unless most are there already, and only their weights change. */
   private static final int FEW_RETRACTABLE = 16;

@@ -7,7 +7,7 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** The figures of one group at a time, and the result that its key and they make. */
+/** The figures of one group at a time, and the result made of its key and them. */
 public final class GroupFigures implements Serializable {
   private static final long serialVersionUID = 1L;
 
@@ -15,9 +15,9 @@ public final class GroupFigures implements Serializable {
   private final int[] keySlots;
   /** The first one counts the rows of the group: at zero, the group is gone. */
   private final Accumulator[] accumulators;
-  /** Whether there is a result even of no rows: that of a group by nothing. */
+  /** Whether there is a result even without rows: that of a group by nothing. */
   private final boolean always;
-  /** So many figures are nobody's result: if only the number of rows changes, there may be nothing to tell. */
+  /** How many figures no result uses: if only the number of rows changes, there may be nothing to send. */
   private final int hidden;
 
   private final StructType stateType;
@@ -43,7 +43,7 @@ public final class GroupFigures implements Serializable {
     this.stateType = fields;
   }
 
-  /** What is kept of a group. */
+  /** What is kept for a group. */
   public StructType stateType() {
     return stateType;
   }
@@ -69,7 +69,7 @@ public final class GroupFigures implements Serializable {
     return accumulators[0].input;
   }
 
-  /** Where the key's first column stands. */
+  /** Where the key's first column is. */
   public int keySlot() {
     return keySlots[0];
   }

@@ -14,7 +14,7 @@ public abstract class GroupOperator extends Operator implements Seeded {
   private final int port;
 
   /**
-   * {@code counted}: whether a result needs the number of rows; {@code always}: whether there is one even of no rows.
+   * {@code counted}: whether a result needs the number of rows; {@code always}: whether there is one even without rows.
    */
   protected GroupOperator(OperatorSpec spec, List<Accumulators.Told> accumulators, boolean counted, boolean always) {
     super(spec.name(), spec.upserts());

@@ -10,12 +10,12 @@ import org.apache.spark.sql.types.StructType;
  * What variances are made of: {@code value DOUBLE, sum, sum error, squares, squares error, squares rest, special, n}.
  *
  * <p>A row brings its value; merged figures bring sums instead. The sum is kept in two doubles, and the squares, which
- * have twice as many digits, in three, so that a value that is taken back leaves no trace, and that the small
- * difference of two large sums is right.
+ * have twice as many digits, in three, so that a value that is taken back leaves no trace, and the small difference of
+ * two large sums is right.
  */
 final class Squares extends Merging {
   private static final long serialVersionUID = 1L;
-  /** Less than this part of the squares is what rounding left of zero. */
+  /** Less than this share of the squares counts as zero: rounding may leave that much. */
   private static final double NOTHING = 0x1p-96;
 
   private transient double[] sum;

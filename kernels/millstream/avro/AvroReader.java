@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.StructType;
 
 /** Reads Avro values with Spark's own converter: by one schema that is known, or by the one that each value names. */
 public final class AvroReader {
-  /** What a value of a registry begins with; then comes the id of its schema. */
+  /** The first byte of a value with a registry; then comes the id of its schema. */
   static final byte MAGIC = 0;
 
   static final int PREFIX = 5;

@@ -18,10 +18,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.avro.Schema;
 
-/**
- * A schema registry that speaks Confluent's protocol. What it has said once it is not asked again: a schema's id is for
- * good.
- */
+/** A schema registry that speaks Confluent's protocol. Its answers are kept: a schema's id never changes. */
 public final class Registry implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -77,7 +74,7 @@ public final class Registry implements Serializable {
   }
 
   /**
-   * Where two executors register a subject at once, one is told of a conflict: asked again, it finds the schema there.
+   * If two executors register a subject at once, one gets a conflict: when it asks again, it finds the schema there.
    */
   private int registered(HttpRequest request) throws IOException {
     HttpResponse<String> answer = send(request);
@@ -95,7 +92,7 @@ public final class Registry implements Serializable {
     return request;
   }
 
-  /** Not so where the address is wrong, and nothing is found there at all. */
+  /** Not if the address is wrong and nothing is found there at all. */
   private static boolean unknownSchema(String body) {
     try {
       return JSON.readTree(body).path("error_code").asInt() == UNKNOWN_SCHEMA;

@@ -46,8 +46,8 @@ record Ack(
    * Time, in nanoseconds.
    *
    * @param align from the first writer's barrier to the last one's
-   * @param save while the task stood still
-   * @param sync beside it, until all was durable
+   * @param save while the task paused
+   * @param sync in the background, until all was durable
    */
   record Took(long align, long save, long sync) implements Serializable {}
 }

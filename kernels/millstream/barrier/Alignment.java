@@ -20,7 +20,7 @@ import java.util.function.Consumer;
  * @param <M> the messages
  */
 final class Alignment<M> {
-  /** What there is to know of a message. */
+  /** What must be known about a message. */
   interface Reading<M> {
     int writer(M message);
 
@@ -88,11 +88,11 @@ final class Alignment<M> {
     return since;
   }
 
-  /** All that the barrier calls for is done. */
+  /** Everything for this barrier is done. */
   void passed() {
     barrier = null;
     arrived.clear();
-    // What was held came before what is left of an earlier time: that was held behind it.
+    // What was held comes before what is left from earlier, which was held behind it.
     for (Iterator<M> last = held.descendingIterator(); last.hasNext(); ) {
       again.addFirst(last.next());
     }

@@ -8,10 +8,10 @@ import java.nio.ByteBuffer;
  *
  * @param number counts all barriers of a run, light ones too
  * @param epoch the epoch that it ends; of a light one, the epoch in which it falls
- * @param light it only lets time go on: nothing is saved, and nobody reports
+ * @param light it only moves time: nothing is saved, and no task reports
  * @param watermark how far event time has come, in milliseconds: what ends by then ends with it
  * @param clock the time on the clock, in milliseconds, for the rows behind it
- * @param published the last epoch that is known to be published, for sinks that publish before they go on
+ * @param published the last epoch that is known to be published, for sinks that publish before they continue
  */
 public record Barrier(long number, long epoch, boolean light, long watermark, long clock, long published)
     implements Serializable {

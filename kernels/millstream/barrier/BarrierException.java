@@ -10,7 +10,7 @@ final class BarrierException extends RuntimeException {
     super(message);
   }
 
-  /** {@code working}: for how many seconds the Python code of each step has not come back. */
+  /** {@code working}: for how many seconds the Python code of each step has not returned. */
   static BarrierException late(Barrier barrier, int reported, int tasks, long millis, Map<String, Long> working) {
     StringBuilder said = new StringBuilder(String.format(
         "MS-RUN-014: the barrier of epoch %d did not come through within %.0f s: %d of %d tasks have reported.",

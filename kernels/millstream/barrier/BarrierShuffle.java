@@ -9,8 +9,8 @@ import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.streaming.StreamingShuffleManager;
 
 /**
- * Spark's streaming shuffle, through which barriers can flow: {@code spark.shuffle.manager.incremental}. To queries
- * that run without barriers it is Spark's own.
+ * Spark's streaming shuffle, through which barriers can flow: {@code spark.shuffle.manager.incremental}. Queries
+ * without barriers get Spark's own.
  */
 public final class BarrierShuffle extends StreamingShuffleManager {
   @Override

@@ -20,7 +20,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function1;
 import scala.runtime.AbstractPartialFunction;
 
-/** A source as it is, in whose tasks barriers begin. */
+/** A source, unchanged, in whose tasks barriers begin. */
 public final class BarrierSource implements SupportsRead {
   private static final AbstractPartialFunction<LogicalPlan, LogicalPlan> EACH = new AbstractPartialFunction<>() {
     @Override
@@ -60,7 +60,7 @@ public final class BarrierSource implements SupportsRead {
         source.sourceIdentifyingName());
   }
 
-  /** Spark takes relations that are equal for one source. */
+  /** Spark treats equal relations as one source. */
   @Override
   public boolean equals(Object other) {
     return other instanceof BarrierSource source && source.table.equals(table);

@@ -12,14 +12,14 @@ import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
 import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode;
 
-/** A source's stream as it is, whose readers let barriers pass. */
+/** A source's stream, unchanged, whose readers let barriers pass. */
 final class BarrierStream
     implements MicroBatchStream, SupportsRealTimeMode, SupportsAdmissionControl, ReportsSourceMetrics {
   /** A source's system is asked how far it is ahead, which takes time: not at every barrier. */
   private static final long ASK_NANOS = 3_000_000_000L;
 
   private final MicroBatchStream inner;
-  /** By which its tasks say which source they read. */
+  /** Its tasks use this to say which source they read. */
   private final String id;
 
   private Map<String, String> metrics;

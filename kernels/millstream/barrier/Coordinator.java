@@ -28,7 +28,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(Coordinator.class);
   private static final long LOOK_MILLIS = 50;
-  /** Where epochs are longer, time goes on between barriers, too. */
+  /** If epochs are longer, time also moves between barriers. */
   private static final long LIGHT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   /** How often sources are asked whether they have more partitions. */
@@ -73,7 +73,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
    * @param everyMillis from one to the next
    * @param pauseMillis at least, from the end of one to the next
    * @param patienceMillis within which all tasks must have reported
-   * @param tolerate how often in a row it is waited that long once more
+   * @param tolerate how many more times in a row it waits that long
    */
   public record Pace(long everyMillis, long pauseMillis, long patienceMillis, int tolerate) {}
 
@@ -85,7 +85,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     return made;
   }
 
-  /** What lets event time go on without sources that are idle. To be called before the query is started. */
+  /** What lets event time move without idle sources. To be called before the query is started. */
   public void goBy(IdleSources sources) {
     idle = sources;
   }
@@ -160,7 +160,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     return closed || !query.isActive();
   }
 
-  /** Until then; false: the run is over. */
+  /** Waits until then; false: the run is over. */
   private boolean rest(long until) throws InterruptedException {
     for (long left = until - System.nanoTime(); left > 0 && !over(); left = until - System.nanoTime()) {
       TimeUnit.NANOSECONDS.sleep(Math.min(left, TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS)));
@@ -198,7 +198,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     Meters meters = Meters.of(session);
     acks.forEach(ack -> meters.saved(ack.task(), ack.counts()));
     epochs.commit(acks);
-    // Who waits for committed rows does not wait for what is told of the epoch.
+    // Readers of committed rows do not wait for the reports on the epoch.
     epochs.published();
     history.tasks(
         barrier.epoch(),
@@ -237,7 +237,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     return found;
   }
 
-  /** No number may be skipped: a barrier that is late is waited for again, so often. */
+  /** No number may be skipped: a late barrier is awaited again, up to {@code tolerate} times. */
   private void late(BarrierException error, Barrier barrier, int before) {
     if (before >= tolerate) {
       throw error;
@@ -263,7 +263,7 @@ public final class Coordinator extends StreamingQueryListener implements AutoClo
     }
   }
 
-  /** No more barriers. Called before the query is stopped: one that commits comes to its end. */
+  /** No more barriers. Called before the query is stopped; a commit that has begun completes. */
   @Override
   public synchronized void close() {
     if (closed) {

@@ -22,7 +22,7 @@ import scala.runtime.BoxedUnit;
 final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   private static final byte[] HEARD = {};
   private static final long FRESH_NANOS = 1_000_000_000;
-  /** It is told every second, as long as it is so. */
+  /** It is reported every second, as long as it lasts. */
   private static final long RECENT_NANOS = 3_000_000_000L;
 
   private final RpcEnv env;
@@ -31,20 +31,20 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   private final Map<String, RpcCallContext> waiting = new HashMap<>();
   private final BlockingQueue<Ack> acks = new LinkedBlockingQueue<>();
   private final CountDownLatch first = new CountDownLatch(1);
-  /** By accumulator, the greatest event time that any task has told of. */
+  /** By accumulator, the greatest event time that any task has reported. */
   private final Map<Long, Long> times = new ConcurrentHashMap<>();
 
   /** By source and its partition. */
   private final Map<String, Map<Integer, Quiet>> quiet = new ConcurrentHashMap<>();
 
-  /** By step, when it was last told that its code does not come back, and what was told. */
+  /** By step, when its running code was last reported, and the report. */
   private final Map<String, Told> working = new ConcurrentHashMap<>();
 
   private record Told(long at, long seconds) {}
 
   private Barrier last;
 
-  /** For how long there was no row, and when that was heard. */
+  /** For how long there was no row, and when that was reported. */
   private record Quiet(long millis, long heard) {}
 
   Endpoint(RpcEnv env, String name, ClassLoader classes) {
@@ -68,8 +68,8 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
   }
 
   /**
-   * For how many milliseconds no partition of a source has had a row; NULL: not all tasks have told of late, so rows
-   * may wait for one that is held up.
+   * For how many milliseconds no partition of a source has had a row; NULL: not all tasks have reported lately, so rows
+   * may be waiting for one that is held up.
    */
   Long quiet(String source, int partitions) {
     long now = System.nanoTime();
@@ -133,7 +133,7 @@ final class Endpoint implements ThreadSafeRpcEndpoint, AutoCloseable {
         .put(seen.partition(), new Quiet(seen.quiet(), System.nanoTime()));
   }
 
-  /** The steps whose code does not come back, and for how many seconds it has not. */
+  /** The steps whose code does not return, and for how many seconds it has not. */
   Map<String, Long> working() {
     long now = System.nanoTime();
     Map<String, Long> found = new TreeMap<>();

@@ -6,7 +6,7 @@ import java.util.List;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.SparkSession;
 
-/** The places of Spark that barriers are fastened to. They are no part of its interface, and may move. */
+/** The places in Spark that barriers hook into. They are not part of its interface, and may move. */
 public final class Hooks {
   /** The setting that lets barriers through the shuffle. It can only be made when Spark starts. */
   public static final String SETTING = "spark.shuffle.manager.incremental";

@@ -3,7 +3,9 @@ package millstream.barrier;
 import java.util.Map;
 import java.util.UUID;
 
-/** Knows which sources may be idle, and lets event time go on without them. Sources go by their watermark's name. */
+/**
+ * Knows which sources may be idle, and lets event time move without them. Sources are known by their watermark's name.
+ */
 public interface IdleSources {
   /** Whether there are sources that may be idle. */
   boolean rests();

@@ -1,7 +1,7 @@
 package millstream.barrier;
 
-/** The sinks' side on the driver, where one may have to publish before its tasks can go on. */
+/** The sinks' side on the driver, where a sink may have to publish before its tasks can continue. */
 public interface PublishesInTime {
-  /** When all that is committed is published: the last epoch that is. -1: no sink waits for it. */
+  /** Waits until all that is committed is published: the last published epoch. -1: no sink waits for it. */
   long publishedBeforeNext();
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.streaming.state.StateStoreCheckpointInfo;
 import scala.Option;
 import scala.Tuple2;
 
-/** Saves a task's state at a barrier, as Spark does at a batch's end, and goes on with it. */
+/** Saves a task's state at a barrier, as Spark does at a batch's end, and continues with it. */
 final class SavedState {
   /**
    * What was saved.

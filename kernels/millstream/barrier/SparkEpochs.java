@@ -38,10 +38,10 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * A query whose batch does not end, in which every barrier leaves behind what a batch does.
+ * A query whose batch does not end, in which every barrier leaves behind what a batch would.
  *
  * <p>At the end of a batch Spark looks for what tasks have said in accumulators of its plan. Here they are filled with
- * what tasks report of a barrier, and Spark does the rest: it logs offsets and state, and commits.
+ * what tasks report for a barrier, and Spark does the rest: it logs offsets and state, and commits.
  */
 final class SparkEpochs {
   private final MicroBatchExecution query;
@@ -142,8 +142,9 @@ final class SparkEpochs {
   }
 
   /**
-   * How far event time has come, with what tasks have told of since the last barrier. What is logged when an epoch is
-   * committed goes by their reports: rows behind the barrier may have told of it that will be read again.
+   * How far event time has come, including what tasks have reported since the last barrier. What is logged when an
+   * epoch is committed goes by their acks alone: a report may come from rows behind the barrier, which will be read
+   * again.
    */
   long watermark(Endpoint told, IdleSources idle) {
     WatermarkTracker tracker = query.watermarkTracker();
@@ -196,7 +197,7 @@ final class SparkEpochs {
     return query.triggerClock().getTimeMillis();
   }
 
-  /** What a barrier carries stands in the log of its epoch. */
+  /** What a barrier carries is in the log of its epoch. */
   void begin(Barrier barrier) {
     OffsetSeqMetadataBase before = epoch.offsetSeqMetadata();
     boolean second = epoch.offsetLogFormatVersionOpt().contains(2);
@@ -261,7 +262,7 @@ final class SparkEpochs {
     }
   }
 
-  /** The stage of the job that a task's state is of, counted from the sources: Spark counts the other way round. */
+  /** The stage of the job that a task's state belongs to, counted from the sources; Spark counts from the sinks. */
   int stage(Ack ack) {
     return states.size() - 1 - (int) ack.state().operator();
   }
@@ -270,7 +271,7 @@ final class SparkEpochs {
     return id.isEmpty() ? Option.empty() : Option.apply(new String[] {id.get()});
   }
 
-  /** Tells of the epoch, and goes on to the next. */
+  /** Reports the epoch, and goes on to the next. */
   void end(List<Ack> acks, long barrierMillis) {
     measure(acks);
     epoch.reportTimeTaken("barrier", barrierMillis);
@@ -301,7 +302,7 @@ final class SparkEpochs {
     return scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(found));
   }
 
-  /** What Spark says of state when an epoch has ended. */
+  /** What Spark says about state when an epoch has ended. */
   private void measure(List<Ack> acks) {
     states.forEach((operator, state) -> {
       long rows = 0;

@@ -32,11 +32,11 @@ public final class TaskBarriers {
   /** The property of a task that names its run; if there is none, it runs without barriers. */
   public static final String RUN = "millstream.barriers";
 
-  /** The property of a task that is to tell for how long nothing has come. */
+  /** The property of a task that reports for how long nothing has come. */
   static final String RESTS = "millstream.barriers.rests";
 
   private static final long TELL_NANOS = 50_000_000;
-  /** As long as nothing comes, that is told, too: where sources may be idle. */
+  /** If sources may be idle, a task also reports that nothing comes. */
   private static final long REST_NANOS = 150_000_000;
 
   private static final ConcurrentHashMap<Long, TaskBarriers> TASKS = new ConcurrentHashMap<>();
@@ -60,7 +60,7 @@ public final class TaskBarriers {
   private final Queue<Busy> busy = new ConcurrentLinkedQueue<>();
   /** The one whose row the stage is about to be handed. */
   private Barrier ringing;
-  /** Whether a row is handed over that only says that gathered rows are to go on. */
+  /** Whether a row is handed over that only lets gathered rows go on. */
   private boolean flushing;
 
   private Barrier passed;
@@ -98,7 +98,7 @@ public final class TaskBarriers {
       return null;
     }
     if (context.attemptNumber() > 0) {
-      // Spark runs a task again by itself where no shuffle is. The others would not go back with it.
+      // Spark reruns a single task if there is no shuffle. The other tasks would not go back with it.
       throw new IllegalStateException("a task of a run with barriers is not repeated alone");
     }
     return TASKS.computeIfAbsent(context.taskAttemptId(), id -> new TaskBarriers(context, run));
@@ -137,11 +137,11 @@ public final class TaskBarriers {
   /**
    * A user's code that runs now.
    *
-   * @param since by the machine's clock of no date
+   * @param since by the machine's monotonic clock
    */
   public record Busy(String step, long since) {}
 
-  /** Python code of this step runs, until it is done: if a barrier does not come through, it is told. */
+  /** Python code of this step runs, until it is done: if a barrier is stuck, the step is reported. */
   public Busy busy(String step) {
     Busy now = new Busy(step, System.nanoTime());
     busy.add(now);
@@ -196,7 +196,7 @@ public final class TaskBarriers {
     }
   }
 
-  /** Between two records of a source: now and then the driver is told how far event time is. */
+  /** Between two records of a source: now and then reports to the driver how far event time is. */
   void tell(String source, long lastRow) {
     long now = System.nanoTime();
     if (now - looked < TELL_NANOS) {

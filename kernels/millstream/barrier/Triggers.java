@@ -17,7 +17,7 @@ import scala.concurrent.duration.FiniteDuration;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
-/** On an executor, for all tasks of a run: hears from the driver of the next barrier, and takes reports to it. */
+/** On an executor, for all tasks of a run: receives the next barrier from the driver, and sends reports to it. */
 final class Triggers {
   private static final Logger LOG = LoggerFactory.getLogger(Triggers.class);
   private static final Map<String, Triggers> RUNNING = new ConcurrentHashMap<>();
@@ -57,7 +57,7 @@ final class Triggers {
     });
   }
 
-  /** A task ends; with the last one nobody listens any more. */
+  /** A task ends; after the last one there are no listeners. */
   void leave() {
     RUNNING.computeIfPresent(run, (name, there) -> {
       if (--tasks > 0) {
@@ -69,7 +69,7 @@ final class Triggers {
     });
   }
 
-  /** Which step holds a barrier up, nobody else can say: it does not come back. */
+  /** Reports which step holds a barrier up; nothing else can tell, because the step does not return. */
   private void watch() {
     long now = System.nanoTime();
     for (TaskBarriers.Busy work : TaskBarriers.busyIn(this)) {
@@ -92,7 +92,7 @@ final class Triggers {
         byte[] answer = driver.askSync(Wire.bytes(new Wire.Await(executor, known)), PATIENCE, BYTES);
         last = (Barrier) Wire.read(answer, Triggers.class.getClassLoader());
       } catch (Exception error) {
-        // Scala throws checked exceptions that Java is not told of.
+        // Scala throws checked exceptions that Java does not know about.
         if (!((Throwable) error instanceof RpcTimeoutException)) {
           LOG.debug("no more barriers come: {}", error.toString());
           return;

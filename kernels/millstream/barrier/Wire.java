@@ -12,8 +12,8 @@ import java.io.UncheckedIOException;
 import java.util.HashMap;
 
 /**
- * What drivers and executors say to each other goes as bytes: Spark's own RPC threads began before the jars of the
- * session came, and know no classes of ours.
+ * Drivers and executors exchange bytes: Spark's own RPC threads started before the session's jars arrived, and do not
+ * know our classes.
  */
 final class Wire {
   private Wire() {}
@@ -22,7 +22,7 @@ final class Wire {
   record Await(String executor, long last) implements Serializable {}
 
   /**
-   * A task tells how far event time is in what it has read, by accumulator.
+   * A task reports how far event time is in what it has read, by accumulator.
    *
    * @param quiet for how many milliseconds its partition of the source has had no row
    */

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructType;
 
 /** Rows that are handed to Python in one go. */
 final class Bundle implements AutoCloseable {
-  /** So many rows are enough. */
+  /** The number of rows in a full bundle. */
   static final int FULL = 4_096;
 
   private final ArrowWriting arrow;
@@ -50,7 +50,7 @@ final class Bundle implements AutoCloseable {
     return arrow.take();
   }
 
-  /** The rows beside whose last column the results go, if that is how it is; once. */
+  /** The rows beside whose last column the results go, if so set; once. */
   List<InternalRow> rows() {
     List<InternalRow> taken = rows;
     rows = new ArrayList<>();

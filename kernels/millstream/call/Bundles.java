@@ -23,14 +23,14 @@ import org.apache.spark.util.TaskCompletionListener;
  *   input ─▶ feeder's thread ─▶ a bundle ─▶ the reader's thread ⇄ Python ─▶ rows
  * </pre>
  *
- * <p>Who asks its input for a row may wait there for ever, while others lie in a bundle. So a thread of its own asks,
- * and who reads this sends a bundle to Python when it is full, when nothing has come for a moment, when its first row
- * has waited for long enough, or before a barrier. The one fills a bundle while the other waits for Python. Where
- * results may come in any order, Python answers while calls are in flight; as long as there are such, it is asked again
- * at once, with the rows that have come since, and it takes its time to answer.
+ * <p>Asking the input for a row may block forever, while others are in a bundle. So a separate thread asks, and the
+ * reader of this sends a bundle to Python when it is full, when nothing has come for a moment, when its first row has
+ * waited for long enough, or before a barrier. The one fills a bundle while the other waits for Python. Where results
+ * may come in any order, Python answers while calls are in flight; as long as there are such, it is asked again at
+ * once, with the rows that have come since, and it takes its time to answer.
  */
 final class Bundles implements Iterator<InternalRow>, Drains {
-  /** If no row comes for so long, the input pauses. */
+  /** If no row comes for this long, the input pauses. */
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private static final long LOOK_MILLIS = 100;
@@ -163,7 +163,7 @@ final class Bundles implements Iterator<InternalRow>, Drains {
     return Math.min(first + waitNanos - now, last + PAUSE_NANOS - now);
   }
 
-  /** {@code nanos}: at most so long; 0: until somebody says something. */
+  /** {@code nanos}: the longest wait; 0: until it is notified. */
   private void rest(long nanos) {
     try {
       TimeUnit.NANOSECONDS.timedWait(this, nanos == 0 ? TimeUnit.MILLISECONDS.toNanos(LOOK_MILLIS) : nanos);
@@ -197,7 +197,7 @@ final class Bundles implements Iterator<InternalRow>, Drains {
     pending = (int) rows;
   }
 
-  /** Nobody reads any more. */
+  /** The reader is gone. */
   private void close() {
     if (feeder.stop()) {
       filling.close();

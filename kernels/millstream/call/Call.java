@@ -28,7 +28,7 @@ public final class Call implements MapPartitionsFunction<InternalRow, InternalRo
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param command what the Python process is to run, in base64
    * @param python which Python that is
@@ -63,7 +63,7 @@ public final class Call implements MapPartitionsFunction<InternalRow, InternalRo
     this.code = code;
   }
 
-  /** The rows that come back; beside those that went there, if it is so told. */
+  /** The rows that come back; beside those that went there, if so set. */
   public static Dataset<Row> apply(Dataset<Row> rows, String json) throws JsonProcessingException {
     Told told = JSON.readValue(json, Told.class);
     StructType answer = (StructType) DataType.fromJson(told.answer);

@@ -12,8 +12,8 @@ import java.util.zip.CRC32C;
 import millstream.journal.Disk;
 
 /**
- * Looks whether an epoch can be gone on from: its logs can be read, and the files of its state are there and are what
- * their checksums say.
+ * Checks whether a run can continue from an epoch: its logs can be read, and the files of its state are there and are
+ * what their checksums say.
  *
  * <pre>
  *   commits/e ─ the id of each task's state ─▶ (e+1)_id.changelog, and those before it, back to a snapshot (.zip)

@@ -108,7 +108,7 @@ public class DiskCheckpoints extends FileSystemBasedCheckpointFileManager {
     throw (E) error;
   }
 
-  /** Runs know by these words that a checkpoint failed. A file that must be new and is not is another matter. */
+  /** Runs recognise by these words that a checkpoint failed. A file that must be new and is not is a different case. */
   private static IOException notWritten(Path path, IOException error) {
     return error instanceof FileAlreadyExistsException
         ? error

@@ -22,9 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What became of the last checkpoints: how long each took, in which phases and tasks, and which attempts failed.
+ * The last checkpoints: how long each took, in which phases and tasks, and which attempts failed.
  *
- * <p>It is for people: nothing is recovered from it. So it is written beside the run, about once a second, and a
+ * <p>It is for users: nothing is recovered from it. So it is written in the background, about once a second, and a
  * failure to write it is only logged.
  */
 public final class History extends StreamingQueryListener implements AutoCloseable {
@@ -33,7 +33,7 @@ public final class History extends StreamingQueryListener implements AutoCloseab
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int FORMAT = 1;
   private static final int MOST_FAILURES = 100;
-  /** By path, what could not be written when a run ended: a disk that was full when it failed. The next run does. */
+  /** By path, what could not be written when a run ended, such as on a full disk. The next run writes it. */
   private static final Map<String, byte[]> UNWRITTEN = new ConcurrentHashMap<>();
 
   /**
@@ -68,7 +68,7 @@ public final class History extends StreamingQueryListener implements AutoCloseab
   private String query;
   private boolean dirty;
 
-  /** {@code most}: how many epochs it tells of; {@code mode}: how they are run. */
+  /** {@code most}: how many epochs it lists; {@code mode}: how they are run. */
   public History(String job, String path, String run, String mode, int most) {
     this.job = job;
     this.path = Disk.plain(path);
@@ -80,7 +80,7 @@ public final class History extends StreamingQueryListener implements AutoCloseab
     writing.scheduleWithFixedDelay(this::writeIfNew, 1, 1, TimeUnit.SECONDS);
   }
 
-  /** To be told of tasks that end: where no barriers flow, they save their state last. */
+  /** Notified of tasks that end: where no barriers flow, they save their state last. */
   public TaskCommits commits() {
     return commits;
   }
@@ -100,12 +100,12 @@ public final class History extends StreamingQueryListener implements AutoCloseab
     }
   }
 
-  /** What tasks reported of a barrier; comes before the epoch's progress. */
+  /** What tasks reported for a barrier; comes before the epoch's progress. */
   public synchronized void tasks(long epoch, List<Task> tasks) {
     reported.put(epoch, tasks);
   }
 
-  /** An attempt that failed, and is made again or ends the run. */
+  /** An attempt that failed, and is retried or ends the run. */
   public synchronized void failed(long epoch, String reason) {
     failures.add(JSON.createObjectNode()
         .put("epoch", epoch)

@@ -22,8 +22,8 @@ public final class Later {
   private Later() {}
 
   /**
-   * Files of a folder that are closed by {@code work} are not: they are added to the list, to be closed by whoever has
-   * it. Several threads may add to it.
+   * Files of a folder that are closed by {@code work} are not: they are added to the list, to be closed by its owner.
+   * Several threads may add to it.
    */
   public static <T> T collected(Path folder, List<Closeable> files, Supplier<T> work) {
     COLLECTED.put(key(folder), files);

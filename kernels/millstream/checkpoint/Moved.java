@@ -7,15 +7,15 @@ import java.util.regex.Pattern;
 import millstream.journal.Disk;
 
 /**
- * A checkpoint that lies elsewhere than when it was written. Spark notes by full address where the types of a stage's
- * state are described: in a folder that was moved or copied it would look for them where they were.
+ * A checkpoint that was moved or copied after it was written. Spark records the full address of the file with the types
+ * of a stage's state, and would look for it in the old place.
  */
 public final class Moved {
   private static final Pattern SCHEMA = Pattern.compile("\"([^\"\\\\]*?)(/state/\\d+/_stateSchema/[^\"\\\\]*)\"");
 
   private Moved() {}
 
-  /** Mends the addresses under the folder that Spark keeps; gives how many files had others. */
+  /** Corrects the addresses under the folder that Spark keeps; returns how many files were changed. */
   public static int mend(String spark) throws IOException {
     Disk disk = Disk.of(spark);
     String folder = Disk.plain(spark);

@@ -15,8 +15,8 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 /**
  * Spark's files of a checkpoint in an object store, with few requests: each costs time and money.
  *
- * <p>There are no folders to make or to look for. Of Spark's logs, which one run writes, the names are known once they
- * were listed. Should another run write there after all, its objects are not replaced: they must be new.
+ * <p>There are no folders to make or to look for. The names in Spark's logs, which one run writes, are known once they
+ * were listed. If another run writes there after all, its objects are not replaced: they must be new.
  */
 public final class ObjectCheckpoints extends DiskCheckpoints {
   private static final Set<String> LOGS = Set.of("offsets", "commits");
@@ -25,7 +25,7 @@ public final class ObjectCheckpoints extends DiskCheckpoints {
 
   private final Path folder;
   private final boolean isLog;
-  /** Of a log: what lies there; null until it was listed. */
+  /** The content of a log's folder; null until it was listed. */
   private volatile Set<String> names;
 
   public ObjectCheckpoints(Path path, Configuration conf) {
@@ -88,7 +88,7 @@ public final class ObjectCheckpoints extends DiskCheckpoints {
     return fs().makeQualified(folder);
   }
 
-  /** Tells of a name when it is there. */
+  /** Reports a name once its file is there. */
   private final class Noted extends CancellableFSDataOutputStream {
     private final CancellableFSDataOutputStream out;
     private final String name;

@@ -7,7 +7,7 @@ import millstream.journal.Disk;
 
 /**
  * What runs that were killed left in a checkpoint: files that are half written, and the state of epochs that never
- * counted. To be deleted by whoever has taken over, before it writes.
+ * counted. To be deleted by the run that has taken over, before it writes.
  */
 public final class Orphans {
   private static final Pattern STATE = Pattern.compile("(\\d+)_.*\\.(?:changelog|zip)(?:\\.crc)?");
@@ -21,7 +21,7 @@ public final class Orphans {
     this.last = last;
   }
 
-  /** Of the folder that Spark keeps; {@code last}: the last epoch that counts. Gives how many files were deleted. */
+  /** Of the folder that Spark keeps; {@code last}: the last epoch that counts. Returns how many files were deleted. */
   public static int delete(String spark, long last) throws IOException {
     Orphans orphans = new Orphans(Disk.of(spark), last);
     String folder = Disk.plain(spark);

@@ -13,7 +13,7 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.StageInfo;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Hears of each task that has ended how long it took to save its state. */
+/** Notes for each task that has ended how long it took to save its state. */
 public final class TaskCommits extends SparkListener {
   private static final String SAVED = "time to commit changes";
 

@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
  *
  * @param number its place in the sequence
  * @param run whose decision it is
- * @param from the first entry that whoever takes over has to read
+ * @param from the first entry that a run has to read when it takes over
  * @param epoch the epoch that counts; -1 if a run takes over
  * @param commit what Spark writes to its commit log; null once it is there
  * @param watermarks how far each source is

@@ -23,7 +23,7 @@ import millstream.journal.Disk;
  * </pre>
  *
  * <p>No locks and no clocks: a run that hangs for an hour and wakes is refused as any other. The highest number and all
- * takeovers stay for ever, so that a number that was taken is never free again for whoever may still want it.
+ * takeovers stay forever, so that a number that was taken is never free again for a run that may still want it.
  */
 public final class Decisions {
   private final Disk disk;
@@ -37,10 +37,10 @@ public final class Decisions {
 
   private boolean asked;
 
-  /** Commits of which the files are there, oldest first; the last one stays. */
+  /** Commits whose files are there, oldest first; the last one stays. */
   private final ArrayDeque<Decision> kept = new ArrayDeque<>();
 
-  /** The commit that Spark's log does not have yet: until then it has the only copy of what that is to hold. */
+  /** The commit that Spark's log does not have yet: until then this is the only copy. */
   private Decision unrecorded;
 
   /** What sinks have prepared for epochs that are not decided yet. */
@@ -52,14 +52,14 @@ public final class Decisions {
     this.run = process + "." + UUID.randomUUID();
   }
 
-  /** From here on, whoever ran the job before cannot commit any more. */
+  /** From here on, earlier runs of the job cannot commit any more. */
   public static Decisions takeOver(String folder) throws IOException {
     return takeOver(folder, UUID.randomUUID().toString(), false);
   }
 
   /**
-   * The same for a process that may start a job several times. If it starts it again by itself, then not if somebody
-   * else has taken over. Starts of its own that failed as soon as they had taken over are not somebody else.
+   * The same for a process that may start a job several times. A start that it repeats by itself is refused if another
+   * process has taken over. Its own starts that failed right after taking over do not count as another process.
    */
   public static Decisions takeOver(String folder, String process, boolean again) throws IOException {
     return takeOver(Disk.of(folder), Disk.plain(folder), process, again);
@@ -69,7 +69,7 @@ public final class Decisions {
     Decisions decisions = new Decisions(disk, folder, process);
     decisions.disk.makeFolder(decisions.folder);
     while (!decisions.takeNext(again ? process + "." : "")) {
-      // Somebody decided something meanwhile.
+      // Another process decided something meanwhile.
     }
     return decisions;
   }
@@ -116,7 +116,7 @@ public final class Decisions {
     }
   }
 
-  /** Runs know by these words that a checkpoint failed. */
+  /** Runs recognise by these words that a checkpoint failed. */
   private IOException notWritten(long number, IOException error) {
     return new IOException(
         "the checkpoint's file " + path(number) + " could not be written: " + error.getMessage(), error);
@@ -220,7 +220,7 @@ public final class Decisions {
         .toList();
   }
 
-  /** All sinks have published an epoch. Nobody may do so again: its rows may be gone by then, or its names reused. */
+  /** All sinks have published an epoch. It must not be repeated: its rows may be gone by then, or its names reused. */
   public synchronized void published(Decision decision) throws IOException {
     Decision done = decision.published();
     if (!decision.sinks().isEmpty()) {

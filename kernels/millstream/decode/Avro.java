@@ -6,7 +6,7 @@ import millstream.avro.AvroReader;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** Values in Avro. A registry that does not answer is no fault of the record: the job fails. */
+/** Values in Avro. A registry that does not answer is not the record's fault: the job fails. */
 final class Avro implements Values {
   private final AvroReader reader;
 

@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Reads Debezium's envelopes: {@code before, after, op}, bare or within {@code payload}. Taken as upserts and deletes
- * by key, for Debezium may send a change again after a crash, and {@code before} is often not whole.
+ * Reads Debezium's envelopes: {@code before, after, op}, bare or within {@code payload}. Read as upserts and deletes by
+ * key, because Debezium may send a change again after a crash, and {@code before} is often incomplete.
  */
 final class Debezium {
   /** A row to put, or a key to delete; a delete without {@code row} has its key in the record's key. */
@@ -60,7 +60,7 @@ final class Debezium {
     }
   }
 
-  /** In place of a large value that did not change Postgres sends nothing, and Debezium a word of its own. */
+  /** Postgres does not send a large value that did not change, and Debezium sends a special word instead. */
   private void requireWhole(InternalRow after) throws Undecodable {
     for (int i = 0; i < width; i++) {
       DataType column = type.fields()[i].dataType();

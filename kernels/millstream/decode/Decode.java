@@ -33,11 +33,11 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
     this.counts = counts;
   }
 
-  /** {@code records} must have the columns that {@link DecodeSpec} tells, in that order. */
+  /** {@code records} must have the columns of {@link DecodeSpec}, in that order. */
   public static Dataset<Row> apply(Dataset<Row> records, String specJson, String schemaJson) {
     StructType schema = (StructType) StructType.fromJson(schemaJson);
     DecodeSpec spec = DecodeSpec.read(parse(specJson), schema);
-    new Decoder(spec); // what does not go together is told here, not by a task
+    new Decoder(spec); // an error in the options shows here, not in a task
     Counts counts = Meters.of(records.sparkSession()).source(spec.source);
     return records
         .as(new InternalRowEncoder(records.schema()))
@@ -72,7 +72,7 @@ public final class Decode implements MapPartitionsFunction<InternalRow, Internal
       while (next == null && records.hasNext()) {
         InternalRow record = records.next();
         try {
-          next = decoder.row(record); // null if it says nothing of the table
+          next = decoder.row(record); // null if it says nothing about the table
         } catch (Undecodable reason) {
           next = answer(record, reason);
         }

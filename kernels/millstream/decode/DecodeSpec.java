@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What is to be made of a source's records.
+ * How to read a source's records.
  *
  * <pre>
  *   in:   key, value, partition, offset, timestamp,  [topic  where there are several],  the columns of the record itself

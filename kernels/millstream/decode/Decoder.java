@@ -90,7 +90,7 @@ final class Decoder {
     }
   }
 
-  /** What is handed in lies in a buffer that the next record overwrites. */
+  /** What is handed in is in a buffer that the next record overwrites. */
   private void fillRecord(Object[] row, InternalRow record) {
     int first = spec.schema.length() - spec.record;
     for (int i = 0; i < spec.record; i++) {

@@ -23,7 +23,7 @@ final class Json implements Values {
   private final JacksonParser parser;
   private Whole read;
 
-  /** Spark reads one value and closes: what lies behind it would be passed over unseen. */
+  /** Spark reads one value and closes: what follows it would be silently skipped. */
   private static final class Whole extends JsonParserDelegate {
     private boolean more;
 

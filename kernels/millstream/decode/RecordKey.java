@@ -61,7 +61,7 @@ final class RecordKey {
     }
   }
 
-  /** A column that is not there is NULL; but a key that has others only is the key of something else. */
+  /** A missing column is NULL; but a key with only other columns is the key of something else. */
   private void requireOurs(byte[] key) throws Undecodable {
     try {
       JsonNode whole = JSON.readTree(key);

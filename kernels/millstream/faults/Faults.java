@@ -1,11 +1,12 @@
 package millstream.faults;
 
 /**
- * Named places where a test may kill the process, as if the power went.
+ * Named places where a test may kill the process, as a power cut would.
  *
  * <p>The system property {@code millstream.fault}, or the environment variable {@code MILLSTREAM_FAULT}, names one:
  * {@code point@epoch} (for example {@code sink.publish.before@3}), for its first visit in that epoch or a later one,
- * for an epoch without rows may pass it by; or {@code point} for its first visit. {@link Visits} tells of all.
+ * because an epoch without rows may not visit it; or {@code point} for its first visit. {@link Visits} reports them
+ * all.
  */
 public final class Faults {
   private static final String FAULT = System.getProperty("millstream.fault", System.getenv("MILLSTREAM_FAULT"));

@@ -10,7 +10,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Tells somebody of every place that is met, one at a time, and goes on when he says so: he may look at the disk
+ * Reports every place that is met to a listener, one at a time, and goes on when it says so: it may look at the disk
  * meanwhile, or end the process.
  */
 final class Visits {
@@ -23,7 +23,7 @@ final class Visits {
     in = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
   }
 
-  /** Null: nobody asked, by a port in the environment. */
+  /** Null: the environment names no port. */
   static Visits asked() {
     String port = System.getenv("MILLSTREAM_VISITS");
     try {

@@ -62,7 +62,7 @@ public final class AsOf extends Operator {
   private transient boolean changed;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param tombstones whether the table comes as upserts
    * @param condition what pairs must meet, as SQL over {@code l} and {@code r}; NULL: nothing

@@ -41,7 +41,7 @@ import org.apache.spark.sql.types.StructType;
 public final class CountedJoin extends Operator {
   private static final long serialVersionUID = 1L;
 
-  /** So many rows of streams are taken at once: a key with very many new rows is never held in memory. */
+  /** How many rows of streams are taken at once: a key with very many new rows is never held in memory. */
   private static final int AT_ONCE = 4_096;
 
   private final StructType[] types;
@@ -62,7 +62,7 @@ public final class CountedJoin extends Operator {
   private transient UnsafeProjection[] forms;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param appendOnlySides for each side, whether its rows are never taken back
    * @param residual what pairs must meet, as SQL over {@code l} and {@code r}; NULL: nothing
@@ -166,7 +166,7 @@ public final class CountedJoin extends Operator {
     return out.iterator();
   }
 
-  /** The net changes of each side; of streams only so many. Zero: there are no more. */
+  /** Takes the net changes of each side; of streams at most {@link #AT_ONCE}. Zero: there are no more. */
   private int take(Changes changes, NetChanges[] deltas, Moment moment) {
     int taken = 0;
     while ((!appendOnly || taken < AT_ONCE) && changes.next()) {

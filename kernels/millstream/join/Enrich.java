@@ -58,7 +58,7 @@ public final class Enrich extends Operator {
   private transient Bag table;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param tombstones whether the table comes as upserts
    * @param condition what pairs must meet, as SQL over {@code l} and {@code r}; NULL: nothing

@@ -23,7 +23,7 @@ enum How {
     };
   }
 
-  /** So much of a row's weight is sent by itself. */
+  /** How much of a row's weight is sent by itself. */
   long single(int side, long weight, boolean matched) {
     return single(side) && matched == (this == SEMI) ? weight : 0;
   }

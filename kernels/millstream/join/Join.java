@@ -45,7 +45,7 @@ public final class Join extends Operator {
   private transient Side[] sides;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param appendOnlySides for each side, whether its rows are never taken back
    * @param residual what pairs must meet, as SQL over {@code l} and {@code r}; NULL: nothing

@@ -7,7 +7,7 @@ import millstream.state.Held;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 
 /**
- * A key's rows that find none from before, and whose time is over with the epoch: they meet each other, and nothing is
+ * A key's rows that find no earlier ones, and whose time is over with the epoch: they meet each other, and nothing is
  * kept.
  */
 final class JoinOnce implements JoinSteps {

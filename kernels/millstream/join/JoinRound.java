@@ -168,7 +168,7 @@ final class JoinRound implements JoinSteps {
     return now(side, rest, after) - now(side, kept, before);
   }
 
-  /** So much of a row's weight is sent by itself now. */
+  /** How much of a row's weight is sent by itself now. */
   private long now(int side, long weight, boolean matched) {
     return join.waits ? 0 : join.how.single(side, weight, matched);
   }

@@ -17,10 +17,10 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What a key's row in a table was, and when: {@code ended, row} by the time at which it began.
+ * The versions of a key's row in a table: {@code ended, row} by the time at which it began.
  *
- * <p>Versions that were replaced before the watermark are dropped, for no row will ask for them; where rows come from a
- * step that let them wait, so much later.
+ * <p>Versions that were replaced before the watermark are dropped, because no row will ask for them; where rows come
+ * from a step that let them wait, that much later.
  */
 final class Versions {
   /** Where a change of the table has its fields. */
@@ -233,7 +233,9 @@ final class Versions {
       }
     }
 
-    /** The last version of a key goes, too, when it is a delete, or was taken back, and nobody asks for it any more. */
+    /**
+     * Drops the last version of a key, too, if it is a delete or was taken back, and no row can ask for it any more.
+     */
     private void dropIfOver(Entry last) {
       long end = row(last) == null ? last.time() : ended(last);
       if (end == Lifetime.NEVER) {

@@ -44,7 +44,7 @@ public interface Disk {
     /** Returns when the bytes survive a power cut. Of an object, that is when it is closed. */
     void sync() throws IOException;
 
-    /** Closes it; what is left of it, somebody deletes. */
+    /** Closes it; the caller deletes what is left. */
     default void abort() throws IOException {
       close();
     }
@@ -64,7 +64,7 @@ public interface Disk {
   /** What lies in a folder, in no order; nothing if there is no such folder. */
   List<Entry> entries(String folder) throws IOException;
 
-  /** How long to wait before a folder is listed again, for somebody who waits for a new name. */
+  /** How long to wait before a folder is listed again, when waiting for a new name. */
   Duration listEvery();
 
   /** How long rows may wait before they are flushed; zero: each can be, at once, or it has no effect. */
@@ -89,7 +89,7 @@ public interface Disk {
 
   Input open(String path) throws IOException;
 
-  /** The same, by somebody who knows how long the file is, and that it will stay so. */
+  /** The same, for a caller that knows the file's final length. */
   default Input open(String path, long size) throws IOException {
     return open(path);
   }

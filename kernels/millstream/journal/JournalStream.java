@@ -114,7 +114,7 @@ final class JournalStream
     return newest;
   }
 
-  /** Asked when an epoch has ended. In real time nobody has looked for the topic's end until then. */
+  /** Asked when an epoch has ended. In real time the topic's end has not been looked up until then. */
   @Override
   public Map<String, String> metrics(Optional<Offset> read) {
     JournalOffset end = realTime ? offsets.end() : newest;

@@ -38,7 +38,7 @@ public final class Locks implements AutoCloseable {
     }
   }
 
-  /** Locks a file, or says that somebody else has it. */
+  /** Locks a file, or says that another process has it. */
   public boolean take(Path file) throws IOException {
     synchronized (HELD) {
       if (HELD.contains(file.toString())) {
@@ -57,8 +57,8 @@ public final class Locks implements AutoCloseable {
   }
 
   /**
-   * The same, but waits for another process to let go: one that was killed is gone a moment later than whoever killed
-   * it is told. A run of this process is not waited for.
+   * The same, but waits for another process to let go: a killed process is gone a moment after the kill returns. Does
+   * not wait for a run of this process.
    */
   public boolean takeWithin(Duration patience, Path file) throws IOException {
     long began = System.nanoTime();

@@ -6,7 +6,7 @@ import java.io.IOException;
 
 /** Reads a partition's records from an offset on, from segment to segment, and follows it as it grows. */
 final class LogReader implements Closeable {
-  /** So often a place is remembered within a long segment. */
+  /** Bytes between two places that are remembered within a long segment. */
   private static final long REMEMBER_EVERY = 8L << 20;
 
   private final PartitionLog log;

@@ -19,7 +19,7 @@ import org.apache.hadoop.fs.FileAlreadyExistsException;
  * <p>Those of about the same size are merged, so that a record is copied a few times only, however long the log grows.
  */
 public final class Merging {
-  /** So many of about the same size are merged. */
+  /** How many segments of about the same size are merged. */
   public static final int FEW = 32;
   /** Below each of these sizes, segments are of about the same size. Larger ones stay as they are. */
   private static final long[] SIZES = {64 << 10, 1 << 20, 16 << 20};
@@ -28,7 +28,7 @@ public final class Merging {
 
   /** Refuses if another run has taken over, and tells whether the run is about to end. */
   public interface Leave {
-    /** Where nobody can take over. */
+    /** Where no other run can take over. */
     Leave ALWAYS = () -> true;
 
     boolean given() throws IOException;
@@ -133,7 +133,7 @@ public final class Merging {
     }
   }
 
-  /** False: somebody else was there first, or something is not as it should be, which its readers will be told. */
+  /** False: another process was first, or something is not as it should be, which its readers will report. */
   private boolean merge(List<SegmentName> parts, List<SegmentName> log) throws IOException {
     SegmentName last = parts.get(parts.size() - 1);
     long base = parts.get(0).base();

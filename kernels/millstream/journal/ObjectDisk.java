@@ -251,7 +251,7 @@ final class ObjectDisk extends HadoopDisk {
     }
   }
 
-  /** Nobody sees anything before it is closed. */
+  /** Nothing is visible before it is closed. */
   private static final class ObjectOutput implements Output {
     private final String path;
     private final FSDataOutputStream out;

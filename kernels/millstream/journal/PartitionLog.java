@@ -213,7 +213,7 @@ public final class PartitionLog {
     // Only a local disk has something to repair; elsewhere, to list is to ask another machine.
     long base = disk.isLocal() ? endAfterRepair() : listedEnd();
     if (!disk.renames()) {
-      // Of its own name: whoever finds it taken has put it there itself.
+      // A name that no other file has: if it is taken, this file was put there earlier.
       disk.createNew(folder + "/" + SegmentName.naming(base, open, records, bytes), new byte[0]);
       return true;
     }

@@ -18,7 +18,7 @@ public final class Positions {
 
   private Positions() {}
 
-  /** All of them: for one who puts other files in the place of those that were read. */
+  /** Forgets all of them, for callers that replace the files that were read. */
   public static void forget() {
     synchronized (KNOWN) {
       KNOWN.clear();

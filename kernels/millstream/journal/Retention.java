@@ -9,7 +9,7 @@ public final class Retention {
   private Retention() {}
 
   /**
-   * What is kept, at least: records of so many milliseconds, and no more than so many bytes of a partition; without a
+   * What is kept, at least: how old records may be, in milliseconds, and how many bytes of a partition; without a
    * limit, the largest number.
    *
    * @param tombstones of a topic that is compacted, for how many milliseconds a deletion stays; of others, the largest

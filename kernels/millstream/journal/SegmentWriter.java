@@ -96,7 +96,7 @@ public final class SegmentWriter implements Closeable {
     return bytes;
   }
 
-  /** Nobody wants it any more. What is left of it is to be deleted. */
+  /** It is no longer needed. What is left of it is to be deleted. */
   public void abort() throws IOException {
     out.abort();
   }

@@ -54,7 +54,7 @@ public final class Topic {
     }
   }
 
-  /** One that is known to be there: nobody is asked. */
+  /** A topic that is known to be there: the disk is not asked. */
   public static Topic of(String journal, String name, int partitions) {
     return of(journal, name, partitions, Retention.Keep.ALL);
   }

@@ -97,11 +97,11 @@ public final class Uploads implements Closeable {
     try {
       FutureIO.awaitFuture(uploader.abort(upload, path));
     } catch (FileNotFoundException e) {
-      // somebody else has done so
+      // another process has done so
     }
   }
 
-  /** Throws away all uploads below a folder that nobody has completed. */
+  /** Throws away all incomplete uploads below a folder. */
   public void abortAll(String folder) throws IOException {
     FutureIO.awaitFuture(uploader.abortUploadsUnderPath(new Path(folder)));
   }

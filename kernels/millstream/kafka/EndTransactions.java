@@ -26,8 +26,8 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * Sends the one request for which Kafka's clients have no call: to commit a transaction that another process has begun.
- * Many at once, over one connection per broker.
+ * Sends the one request that Kafka's clients do not offer: to commit a transaction that another process has begun. Many
+ * at once, over one connection per broker.
  */
 final class EndTransactions implements AutoCloseable {
   private static final int REQUEST_MILLIS = 10_000;
@@ -65,7 +65,7 @@ final class EndTransactions implements AutoCloseable {
         new DefaultHostResolver());
   }
 
-  /** Gives those of which it is not known that they are committed: to be asked after, and tried again. */
+  /** Returns those that are not known to be committed: to be checked, and tried again. */
   List<PreparedTransaction> commit(Map<PreparedTransaction, Node> open) {
     Asked asked = new Asked(open.keySet());
     for (Map.Entry<PreparedTransaction, Node> one : open.entrySet()) {

@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells a consumer group how far a source was read, after each committed epoch, so that ordinary tools see its lag. The
- * checkpoint alone says where a job goes on: if the group cannot be told, the log says so, and the job goes on.
+ * Tells a consumer group how far a source was read, after each committed epoch, so that ordinary tools see its lag.
+ * Only the checkpoint says where a job continues: if the commit to the group fails, it is logged, and the job goes on.
  */
 public final class GroupOffsets extends SourceListener {
   private static final long serialVersionUID = 1L;
@@ -40,7 +40,7 @@ public final class GroupOffsets extends SourceListener {
     this.admin = Topics.admin(Topics.read(client));
   }
 
-  /** Never of an epoch before one that was told of: an event may come late. */
+  /** Never goes back to an earlier epoch: an event may come late. */
   @Override
   protected synchronized void committed(long epoch, String end) {
     if (epoch >= last) {
@@ -71,14 +71,14 @@ public final class GroupOffsets extends SourceListener {
     }
   }
 
-  /** One request may overtake another: each is waited for. */
+  /** Waits for each request: one may overtake another. */
   @Override
   public synchronized void finish(StreamingQueryProgress last) throws InterruptedException {
     await();
     super.finish(last);
   }
 
-  /** A client that closes drops what still looks for its broker: it is waited for. */
+  /** Waits: a client that closes drops requests that are still looking for their broker. */
   @Override
   protected synchronized void ended() throws InterruptedException {
     await();

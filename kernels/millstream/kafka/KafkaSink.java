@@ -39,7 +39,7 @@ public final class KafkaSink implements SinkKind {
     return prefix(spec) + task.task() + turn;
   }
 
-  /** What the transactional ids of a sink begin with; those of no other sink do. */
+  /** The unique beginning of a sink's transactional ids. */
   static String prefix(SinkSpec spec) {
     return spec.writer() + "-";
   }

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.StreamSupport;
 
-/** Where the records of a transaction lie in their topic: by partition, runs of offsets. */
+/** Where the records of a transaction are in their topic: by partition, runs of offsets. */
 final class Places implements Serializable {
   private static final long serialVersionUID = 1L;
 

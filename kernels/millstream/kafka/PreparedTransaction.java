@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import millstream.sink.TaskWriter;
 
-/** An open transaction with all its records at the brokers: whoever knows this much can end it, or write it again. */
+/** An open transaction with all its records at the brokers: this is all it takes to end it, or to write it again. */
 record PreparedTransaction(String id, long producerId, short producerEpoch, Places places)
     implements TaskWriter.Prepared {
   static ObjectNode json(List<PreparedTransaction> all) {

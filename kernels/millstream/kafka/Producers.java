@@ -15,7 +15,7 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * The producers of this executor, kept from epoch to epoch: to connect again takes longer than to write a small epoch.
+ * The producers of this executor, kept from epoch to epoch: connecting again takes longer than writing a small epoch.
  */
 final class Producers {
   private static final Map<String, TransactionalProducer> IDLE = new ConcurrentHashMap<>();
@@ -32,7 +32,7 @@ final class Producers {
 
   private Producers() {}
 
-  /** A producer that has no transaction open. A new one fences whoever had the id before. */
+  /** A producer that has no transaction open. A new one fences the earlier holder of the id. */
   static TransactionalProducer take(SinkSpec spec, SinkKind.TaskId task) {
     closeForgotten();
     String id = KafkaSink.transactionalId(spec, task);
@@ -62,7 +62,7 @@ final class Producers {
     }
   }
 
-  /** It is not connected anew here: of a run that is over, that would fence the one that took its place. */
+  /** Does not connect again here: for a run that is over, that would fence the run that took its place. */
   private static void ready(String id, long published) {
     TransactionalProducer kept = IDLE.remove(id);
     if (kept == null) {
@@ -112,7 +112,7 @@ final class Producers {
     }
   }
 
-  /** Not to be used again: when an epoch fails, whoever holds an id of the sink is fenced. */
+  /** Not to be used again: when an epoch fails, every holder of an id of the sink is fenced. */
   static void abort(TransactionalProducer producer) {
     try {
       producer.aborted();

@@ -5,9 +5,9 @@ import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.protocol.Errors;
 
-/** What brokers refuse for good: another try would end in the same way. */
+/** What brokers refuse for good: another try would fail in the same way. */
 final class Refused {
-  /** A producer wraps this answer into an exception of no kind. */
+  /** A producer wraps this answer into a generic exception. */
   private static final String TIMEOUT = Errors.INVALID_TRANSACTION_TIMEOUT.message();
 
   private Refused() {}

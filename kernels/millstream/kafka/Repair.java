@@ -16,8 +16,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Kafka gives a transaction up that was open for too long. Its records lie in the topic all the same, where only
- * readers of uncommitted rows see them: from there they are copied into a new transaction.
+ * Kafka aborts a transaction that was open for too long. Its records are still in the topic, where only readers of
+ * uncommitted rows see them: from there they are copied into a new transaction.
  */
 final class Repair implements AutoCloseable {
   private static final long PATIENCE_MILLIS = 60_000;
@@ -33,9 +33,7 @@ final class Repair implements AutoCloseable {
     this.topic = spec.setting("topic");
   }
 
-  /**
-   * Those of which readers of committed rows see nothing: an id that Kafka has forgotten says nothing of how it ended.
-   */
+  /** Those of which readers of committed rows see nothing: an id that Kafka has forgotten does not say how it ended. */
   List<PreparedTransaction> unseen(List<PreparedTransaction> ended) throws IOException {
     List<PreparedTransaction> unseen = new ArrayList<>();
     for (PreparedTransaction one : ended) {
@@ -66,7 +64,7 @@ final class Repair implements AutoCloseable {
     }
   }
 
-  /** Gives how many of a transaction's records were found. */
+  /** Returns how many of a transaction's records were found. */
   private long read(PreparedTransaction one, String isolation, Consumer<ConsumerRecord<byte[], byte[]>> each)
       throws IOException {
     long found = 0;

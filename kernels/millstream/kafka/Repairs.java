@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import millstream.journal.Disk;
 import millstream.sink.SinkSpec;
 
-/** The transactions that took the place of those that Kafka gave up: files in the checkpoint, as FORMAT.md says. */
+/** The transactions that replaced those that Kafka aborted: files in the checkpoint, as FORMAT.md says. */
 final class Repairs {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final Pattern NAME = Pattern.compile("([\\w.]+)-(\\d{12})\\.json");
@@ -35,7 +35,7 @@ final class Repairs {
     disk.writeAtomically(file(epoch), json.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Null if none of that epoch was given up. */
+  /** Null if none of that epoch was aborted. */
   List<PreparedTransaction> read(long epoch) throws IOException {
     if (!disk.exists(file(epoch))) {
       return null;

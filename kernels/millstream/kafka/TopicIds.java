@@ -14,7 +14,7 @@ import org.apache.kafka.clients.admin.TopicDescription;
 
 /**
  * Notices, epoch by epoch, that a topic was deleted and created again while a job reads it: the job's offsets would
- * mean other records, and where the new topic is longer than the old one was, nothing else would tell.
+ * mean other records, and if the new topic is longer than the old one was, nothing else would show it.
  */
 public final class TopicIds extends SourceListener {
   private static final long serialVersionUID = 1L;
@@ -49,7 +49,7 @@ public final class TopicIds extends SourceListener {
     ask(names(end));
   }
 
-  /** A stream that rests is told of as well. */
+  /** Also called while the stream rests. */
   @Override
   protected void rests() {
     ask(new ArrayList<>(known.keySet()));
@@ -65,7 +65,10 @@ public final class TopicIds extends SourceListener {
     }
   }
 
-  /** Who does not answer is asked again after the next epoch; that a topic is gone, its readers find out themselves. */
+  /**
+   * If the brokers do not answer, they are asked again after the next epoch; readers notice by themselves that a topic
+   * is gone.
+   */
   private void ask(List<String> names) {
     admin
         .describeTopics(names)

@@ -25,7 +25,7 @@ public final class Topics {
    * Those of these names, as a JSON list, or those that a regular expression matches as a whole, as a consumer's
    * subscription does: {@code {"topics": {"likes": {"partitions": 2, "id": "…"}}}}. If one is not there,
    * {@code "others"} lists what there is. {@code {"error": "…"}} if the cluster does not answer, {@code {"refused":
-   * "…"}} if it lets nobody in.
+   * "…"}} if it refuses the login.
    */
   public static String find(String client, String names, String pattern)
       throws JsonProcessingException, InterruptedException {

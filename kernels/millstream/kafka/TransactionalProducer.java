@@ -64,8 +64,8 @@ final class TransactionalProducer {
   }
 
   /**
-   * Before it is used again: false if it cannot be. The driver has committed what was published, and the client is yet
-   * to learn of it; to commit again what is committed changes nothing.
+   * Before it is used again: false if it cannot be. The driver has committed what was published, and the client has yet
+   * to learn of it; committing it again changes nothing.
    */
   boolean settle(long published) {
     usedAt = System.nanoTime();
@@ -88,7 +88,7 @@ final class TransactionalProducer {
     client.close(Duration.ZERO);
   }
 
-  /** When all is at the brokers. Kafka's client keeps id and epoch to itself; without them nobody else could end it. */
+  /** When all is at the brokers. Kafka's client hides id and epoch; without them no other process could end it. */
   PreparedTransaction prepared() {
     usedAt = System.nanoTime();
     client.flush();

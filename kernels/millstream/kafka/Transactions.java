@@ -16,7 +16,7 @@ import org.apache.kafka.clients.admin.TransactionState;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.errors.TransactionalIdNotFoundException;
 
-/** The driver's view of a sink's transactions: asks the brokers how they stand, and ends them. */
+/** The driver's view of a sink's transactions: asks the brokers for their state, and ends them. */
 final class Transactions implements AutoCloseable {
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long PAUSE_MILLIS = 20;
@@ -36,7 +36,7 @@ final class Transactions implements AutoCloseable {
   }
 
   /**
-   * Commits them; what is committed already stays so. Gives those that have ended, and are not known to be committed.
+   * Commits them; what is committed already stays so. Returns those that have ended, and are not known to be committed.
    */
   List<PreparedTransaction> commit(List<PreparedTransaction> all) throws IOException {
     List<PreparedTransaction> lost = new ArrayList<>();
@@ -68,7 +68,7 @@ final class Transactions implements AutoCloseable {
           admin.describeTransactions(asked.stream().map(PreparedTransaction::id).toList());
       for (PreparedTransaction one : asked) {
         TransactionDescription found = found(answers.description(one.id()));
-        // Of another epoch it is another transaction: how this one has ended, the topic says.
+        // With another epoch it is another transaction: the topic says how this one has ended.
         boolean same =
             found != null && found.producerId() == one.producerId() && found.producerEpoch() == one.producerEpoch();
         if (same && found.state() == TransactionState.ONGOING) {
@@ -97,7 +97,7 @@ final class Transactions implements AutoCloseable {
     }
   }
 
-  /** Aborts what is open under this sink's ids, and fences whoever holds one: he may be about to open another. */
+  /** Aborts what is open under this sink's ids, and fences every holder of one, which may be about to open another. */
   void abortOpen() throws IOException {
     try {
       List<String> ids = new ArrayList<>();

@@ -29,7 +29,7 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Rows that do not change, by key, in the memory of every executor. A function of Spark SQL looks rows up in it, so
- * that it can stand anywhere in a router, in real time too: no shuffle, no state.
+ * that it can be used anywhere in a router, in real time, too: no shuffle, no state.
  */
 public final class LookupTable implements Serializable {
   private static final long serialVersionUID = 1L;

@@ -5,10 +5,10 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * A clock that is read in a nanosecond, and goes on a hundred times a second.
+ * A clock that is read in a nanosecond, and ticks a hundred times a second.
  *
- * <p>To ask the machine's clock before and after each group of rows would cost more than many a group. Here most of
- * them take no time at all, and some a whole step: on the whole the sum is right, as it is with a sampling profiler.
+ * <p>Reading the machine's clock before and after each group of rows would cost more than many groups do. Here most
+ * groups take no time at all, and some a whole tick: on the whole the sum is right, as it is with a sampling profiler.
  */
 public final class CoarseClock {
   private static final long STEP_NANOS = 10_000_000;

@@ -11,7 +11,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
- * Counts for one source, operator or sink of one run. Every task counts in a copy of its own.
+ * Counts for one source, operator or sink of one run. Every task counts in its own copy.
  *
  * <pre>
  *   task ends    Spark merges its copy into the driver's
@@ -116,7 +116,7 @@ public final class Counts extends AccumulatorV2<Figures, Figures> {
     running.merge(task, soFar, Figures::max);
   }
 
-  /** No heartbeat tells of this task any more. If it failed, what it counted since the last barrier is gone. */
+  /** No more heartbeats report this task. If it failed, what it counted since the last barrier is gone. */
   synchronized void ended(long task) {
     running.remove(task);
     merged.remove(task);
@@ -138,7 +138,7 @@ public final class Counts extends AccumulatorV2<Figures, Figures> {
     }
   }
 
-  /** A run goes on behind this epoch: it reads what came later again, and counts it again. */
+  /** A run continues after this epoch: it reads what came later again, and counts it again. */
   synchronized void back(long epoch) {
     Map.Entry<Long, Figures> last = marks.floorEntry(epoch);
     reset();
@@ -147,7 +147,7 @@ public final class Counts extends AccumulatorV2<Figures, Figures> {
     saved.clear();
   }
 
-  /** All that is known now. Never less than before: who reads it computes rates. */
+  /** All that is known now. Never less than before: readers compute rates. */
   synchronized Figures sum() {
     Figures sum = value();
     for (Figures soFar : running.values()) {

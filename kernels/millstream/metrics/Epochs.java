@@ -8,7 +8,7 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
-/** Adds up what Spark says of each epoch of a run, over all its starts. */
+/** Adds up what Spark says about each epoch of a run, over all its starts. */
 final class Epochs extends StreamingQueryListener {
   private static final long serialVersionUID = 1L;
 

@@ -3,7 +3,7 @@ package millstream.metrics;
 import java.io.Serializable;
 
 /**
- * What was counted of one source, operator or sink.
+ * What was counted for one source, operator or sink.
  *
  * @param rowsIn records read, changes that came in, or rows that were handed over
  * @param rowsOut rows that went on, or records that were written

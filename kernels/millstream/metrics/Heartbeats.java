@@ -10,7 +10,7 @@ import scala.Tuple4;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Hears from executors what their running tasks have counted so far. */
+/** Receives from executors what their running tasks have counted so far. */
 final class Heartbeats extends SparkListener {
   private final Meters meters;
 

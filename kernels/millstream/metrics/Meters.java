@@ -12,8 +12,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.StreamingQuery;
 
 /**
- * All that is counted of one run. Its session has its name among the settings, by which kernels find it: two runs never
- * share one, whatever their steps are called.
+ * All that is counted in one run. Its session has its name as a setting, by which kernels find it: two runs never share
+ * one, whatever their steps are called.
  */
 public final class Meters implements AutoCloseable {
   /** The setting of a session, and the option of a write, that names the run. */
@@ -45,7 +45,7 @@ public final class Meters implements AutoCloseable {
     return meters;
   }
 
-  /** What is built in this session from now on, is counted here. */
+  /** What is built in this session from now on is counted here. */
   public synchronized void into(SparkSession session) {
     session.conf().set(NAME, name);
     leave();
@@ -59,7 +59,7 @@ public final class Meters implements AutoCloseable {
     }
   }
 
-  /** Those of the run that the session belongs to; others that nobody asks, if it belongs to none. */
+  /** Those of the run that the session belongs to; if it belongs to none, some that are never read. */
   public static Meters of(SparkSession session) {
     return named(session.conf().get(NAME, ""), session.sparkContext());
   }
@@ -164,7 +164,7 @@ public final class Meters implements AutoCloseable {
     return sums;
   }
 
-  /** Not under the lock: Spark lets the listener hear what has happened so far before it lets it go. */
+  /** Not under the lock: Spark passes all events so far to the listener before it removes it. */
   @Override
   public void close() {
     RUNNING.remove(name);

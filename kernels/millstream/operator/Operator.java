@@ -52,7 +52,7 @@ public abstract class Operator implements Serializable {
     images = see;
   }
 
-  /** Whether its changes say who sees them. */
+  /** Whether its changes say which readers see them. */
   public final boolean tellsReadersApart() {
     return images != null;
   }
@@ -149,25 +149,25 @@ public abstract class Operator implements Serializable {
   /** The changes that one group of input changes causes. May be lazy: Spark sets the key again on each step. */
   public abstract Iterator<Change> process(InternalRow key, Changes changes, Moment moment);
 
-  /** What a timer of a key causes that it set for this time. */
+  /** What a key's timer for this time causes. */
   public Iterator<Change> expired(InternalRow key, long at, Moment moment) {
     return Collections.emptyIterator();
   }
 
-  /** Whether it gathers the rows of many keys: then it is told when the input ends. */
+  /** Whether it gathers the rows of many keys: then it is called when the input ends. */
   public boolean gathers() {
     return false;
   }
 
   /**
-   * What it still has to say when the input of a task ends, or pauses; the key is that of the task's last row,
+   * What it still has to send when the input of a task ends, or pauses; the key is that of the task's last row,
    * {@code operator} its own tag.
    */
   public Iterator<Change> finish(InternalRow key, int operator, Moment moment) {
     return Collections.emptyIterator();
   }
 
-  /** Told to one that gathers, before any row: rows will come one by one, and not all of a key at once. */
+  /** Called on an operator that gathers, before any row: rows will come one by one, and not all of a key at once. */
   public void comeOneByOne() {}
 
   /** How long what one has gathered may still wait, in nanoseconds, before it is to {@link #finish}. */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** What all operators of a stage know of themselves: their name, and where their key and their inputs stand. */
+/** What all operators of a stage know about themselves: their name, and where their key and their inputs are. */
 public record OperatorSpec(Told told, Layout layout, SparkSession spark) {
   public String name() {
     return told.name();
@@ -33,12 +33,12 @@ public record OperatorSpec(Told told, Layout layout, SparkSession spark) {
     return sql == null ? null : Condition.of(spark, sql, type);
   }
 
-  /** What is kept of its groups; {@code ends}: NULL if they do not end. */
+  /** What is kept for its groups; {@code ends}: NULL if they do not end. */
   public GroupState group(GroupEnds ends) {
     return ends == null ? new GroupState(-1, 0) : new GroupState(keySlots()[ends.key()], ends.afterMs());
   }
 
-  /** Where its key columns stand in the stage's key. */
+  /** Where its key columns are in the stage's key. */
   public int[] keySlots() {
     return told.keys().stream().mapToInt(Integer::intValue).toArray();
   }

@@ -11,12 +11,12 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.util.List;
 
 /**
- * One operator of a stage, as the lowering says it, and what it is told beside that: fields of a record of its kind.
+ * One operator of a stage, as the lowering describes it, and its settings: the fields of a record of its kind.
  *
  * <p>A field that a record does not have is refused, and so is one that is missing: both sides must have been built
  * together.
  *
- * @param keys where its key columns stand in the stage's key
+ * @param keys where its key columns are in the stage's key
  * @param port the payload column of its first input; the others follow
  * @param upserts whether all that reads it upserts by its key
  * @param follows whether rows come from a step that lets them wait
@@ -50,7 +50,7 @@ public record Told(
     }
   }
 
-  /** What operators of its kind are told. */
+  /** The settings of operators of its kind. */
   public <T> T as(Class<T> record) {
     try {
       return JSON.treeToValue(told, record);

@@ -64,7 +64,7 @@ public final class ParquetFile implements Closeable {
     out.write(row);
   }
 
-  /** Whatever goes wrong, the file is no longer open then. */
+  /** Whatever goes wrong, the file is closed afterwards. */
   @Override
   public void close() throws IOException {
     try {

@@ -127,7 +127,7 @@ final class Load {
     return rows.rows();
   }
 
-  /** So many more rows fit in. */
+  /** How many more rows fit in. */
   int room() {
     return ROWS - rows.rows();
   }

@@ -68,7 +68,7 @@ public final class Process extends Operator {
   private transient Deque<Due> done;
 
   /**
-   * What it is told. Types are Spark's, as JSON.
+   * Its settings. Types are Spark's, as JSON.
    *
    * @param values the row that holds all that is small
    * @param output rows of the result
@@ -200,8 +200,8 @@ public final class Process extends Operator {
     }
 
     /**
-     * So many rows of the key, in the order of their time: the shuffle has brought them in any. Those without come
-     * first.
+     * Up to {@code most} rows of the key, in the order of their time: the shuffle brings them in any order. Rows
+     * without a time come first.
      */
     private List<InternalRow> inOrder(int most) {
       List<InternalRow> found = new ArrayList<>();

@@ -33,7 +33,7 @@ import scala.Tuple2;
  */
 public final class ProcessState implements Serializable {
   private static final long serialVersionUID = 1L;
-  /** Lists and maps of up to so many items are handed over whole. */
+  /** Lists and maps with up to this many items are handed over whole. */
   private static final int SMALL = 64;
 
   private static final StructType NAMELESS = new StructType();

@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.transformwith
 /** Rows that come one by one, as in real time, until they are handed over: by key, in the order in which they came. */
 final class Waiting {
   private static final int ROWS = 4_096;
-  /** If no row comes for so long, the input pauses. */
+  /** If no row comes for this long, the input pauses. */
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final long waitNanos;

@@ -1,6 +1,6 @@
 package millstream.protobuf;
 
-/** An error that a user sees: columns and messages, or a row and its message, do not go together. */
+/** An error that a user sees: columns and messages, or a row and its message, do not fit. */
 public final class ProtobufException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private final String code;

@@ -23,8 +23,8 @@ import org.sparkproject.spark_core.protobuf.InvalidProtocolBufferException;
 import org.sparkproject.spark_core.protobuf.Message;
 
 /**
- * Reads messages of one type into rows, columns by the fields' names. A field that can be missing and is, is NULL; one
- * of which Protobuf cannot tell has its default.
+ * Reads messages of one type into rows, columns by the fields' names. A missing field is NULL if Protobuf can tell that
+ * it is missing; otherwise it has its default.
  */
 public final class ProtobufReader {
   private final Descriptor message;

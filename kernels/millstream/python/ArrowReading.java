@@ -30,7 +30,7 @@ public final class ArrowReading {
     this.projection = UnsafeProjection.create(schema);
   }
 
-  /** All rows of an Arrow stream, each a row of its own that may be kept. */
+  /** All rows of an Arrow stream, each its own row that may be kept. */
   public List<InternalRow> rows(byte[] stream) {
     List<InternalRow> found = new ArrayList<>();
     try (Views rows = views(stream)) {

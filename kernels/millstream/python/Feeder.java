@@ -23,7 +23,7 @@ public final class Feeder {
   private final Thread thread;
   private boolean started;
 
-  /** {@code end}: told when the input has ended, and of what has gone wrong; NULL: nothing. */
+  /** {@code end}: called when the input has ended, with what has gone wrong; NULL: nothing. */
   public Feeder(TaskContext context, String step, Runnable reading, Consumer<Throwable> end) {
     this.context = context;
     this.reading = reading;
@@ -33,7 +33,7 @@ public final class Feeder {
     thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
   }
 
-  /** When its step is first asked for a row: by then all that the task consists of is there. */
+  /** When its step is first asked for a row: by then the task is complete. */
   public void start() {
     if (!started) {
       started = true;

@@ -1,6 +1,6 @@
 package millstream.python;
 
-/** What a user's Python code, or the process that runs it, died of; the message has its code in front. */
+/** Why a user's Python code, or the process that runs it, failed; the message begins with its code. */
 public final class PythonException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -20,8 +20,8 @@ import scala.collection.immutable.Map;
 /**
  * A Python process that runs a user's code for one task: forked from a daemon, and used again by later tasks.
  *
- * <p>Messages either way are a length and so many bytes; an answer of length {@link #FAILED} is followed by what went
- * wrong.
+ * <p>Messages either way are a length, then that many bytes; an answer of length {@link #FAILED} is followed by what
+ * went wrong.
  */
 public final class Worker {
   private static final int BUFFER = 1 << 16;
@@ -57,7 +57,7 @@ public final class Worker {
     this.out = new DataOutputStream(new BufferedOutputStream(Channels.newOutputStream(channel), BUFFER));
   }
 
-  /** A worker that is told what to run. It goes back to the pool when the task ends well, and is ended otherwise. */
+  /** A worker that knows what to run. It goes back to the pool when the task ends well, and is ended otherwise. */
   public static Worker start(String step, WorkerPlace place, byte[] command) {
     try {
       Worker started = new Worker(step, place);

@@ -7,7 +7,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Connections that an epoch has left open: the next one goes on with them. */
+/** Connections that an epoch has left open: the next one continues with them. */
 final class OpenTails {
   private static final long KEPT_SECONDS = 30;
 

@@ -113,7 +113,7 @@ final class RabbitStream
     return newest;
   }
 
-  /** Asked when an epoch has ended. In real time nobody has looked for the streams' ends until then. */
+  /** Asked when an epoch has ended. In real time the streams' ends have not been looked up until then. */
   @Override
   public Map<String, String> metrics(Optional<Offset> read) {
     StreamOffset end = realTime ? endIfReached() : newest;

@@ -12,8 +12,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Where streams begin and end. Servers before RabbitMQ 4 cannot say: their first and last chunks do, which are asked
- * for one at a time.
+ * Where streams begin and end. Servers before RabbitMQ 4 cannot say: the first and last chunks do, which are requested
+ * one at a time.
  */
 final class StreamEnds implements AutoCloseable {
   /** Milliseconds to wait for a chunk that must be there. */

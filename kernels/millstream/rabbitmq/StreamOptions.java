@@ -16,7 +16,7 @@ import javax.net.ssl.SSLException;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * What a reader of streams is told. {@code tls}: null, or whom to trust: a PEM file, or nothing for Java's own list.
+ * The settings of a reader of streams. {@code tls}: null, or whom to trust: a PEM file, or nothing for Java's own list.
  * {@code starting}: "earliest", "latest", milliseconds since 1970, or offsets by stream, as JSON.
  */
 record StreamOptions(Address address, ArrayList<String> streams, String starting, long maxRowsPerEpoch, boolean skips)
@@ -25,7 +25,7 @@ record StreamOptions(Address address, ArrayList<String> streams, String starting
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final Duration HEARTBEAT = Duration.ofSeconds(20);
 
-  /** Where the server is, and how to be let in. */
+  /** The server's address and login. */
   record Address(String host, int port, String virtualHost, String user, String password, String tls)
       implements Serializable {
     @Override

@@ -96,7 +96,7 @@ final class StreamTail implements AutoCloseable {
     return taken;
   }
 
-  /** Whatever lies before this offset will not be asked for. */
+  /** Whatever is before this offset will not be asked for. */
   void skipTo(long offset) {
     next = Math.max(next, offset);
   }

@@ -17,7 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructType;
 
-/** The one row of each group that is first in an order, of rows that are never taken back: it is all that is kept. */
+/** The first row of each group in an order, for rows that are never taken back: only that row is kept. */
 final class Best extends Operator {
   private static final long serialVersionUID = 1L;
 

@@ -39,14 +39,14 @@ public abstract class Dedup extends Operator {
   transient Alarm alarm;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param time a row's field with its time in microseconds; those before it settle ties
-   * @param lateMs so long after its time, a row can be judged
+   * @param lateMs how long after its time a row can be judged
    */
   public record Told(boolean keepLast, String time, long withinMs, long lateMs) {}
 
-  /** {@code more}: rows can be judged for so many milliseconds more than it is told. */
+  /** {@code more}: for how many milliseconds beyond {@code lateMs} rows can be judged. */
   Dedup(OperatorSpec spec, Told told, long more) {
     super(spec.name(), spec.upserts());
     this.rowType = spec.input(0);
@@ -79,7 +79,7 @@ public abstract class Dedup extends Operator {
     return saved == null ? null : saved.getArray(1);
   }
 
-  /** {@code over}: when the first of the entries has come to its end. */
+  /** {@code over}: when the first of the entries has ended. */
   final void save(Object[] entries, long over) {
     state.update(new GenericInternalRow(new Object[] {alarm.set(over), new GenericArrayData(entries)}));
   }

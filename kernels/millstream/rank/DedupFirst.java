@@ -18,10 +18,10 @@ import org.apache.spark.sql.types.DataTypes;
  * Lets a row through if none of its key was let through that is close to it in event time.
  *
  * <pre>
- *   a row at t is a double of one at k:   k - within &lt;= t &lt;= k + within
+ *   a row at t duplicates one at k:       k - within &lt;= t &lt;= k + within
  *   a row is too late to be judged:       watermark &gt;= t + lateness, which is within, or longer if rows had to wait before
  *   so is one without a time
- *   k can be forgotten:                   watermark &gt;= k + within + lateness: any double of it is too late
+ *   k can be forgotten:                   watermark &gt;= k + within + lateness: any duplicate of it is too late
  * </pre>
  */
 public final class DedupFirst extends Dedup {

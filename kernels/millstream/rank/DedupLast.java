@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Lets a row through if none of its key follows it closely in event time; that is known when time has gone on.
+ * Lets a row through if none of its key follows it closely in event time; that is known when time has moved on.
  *
  * <pre>
  *   a row at t is dropped for one at n:   t &lt;= n &lt;= t + within; of rows of the same time, the last by all fields is left
@@ -79,7 +79,7 @@ public final class DedupLast extends Dedup {
     runs = apart;
   }
 
-  /** Time has gone on so far that nothing can follow some rows any more. */
+  /** Time has moved on: nothing can follow some rows any more. */
   @Override
   public Iterator<Change> expired(InternalRow key, long at, Moment moment) {
     loadRuns();

@@ -30,7 +30,7 @@ import org.apache.spark.sql.types.StructType;
 /**
  * The first rows of each group, in an order; only what changed among them is sent.
  *
- * <p>Of rows that are never taken back, those that are wanted are kept, and no others.
+ * <p>If rows are never taken back, only the wanted ones are kept.
  */
 public final class Top extends Operator {
   private static final long serialVersionUID = 1L;
@@ -46,7 +46,7 @@ public final class Top extends Operator {
   private transient Ranked<InternalRow> rows;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param ties how many of a row's fields, from the first on, settle ties
    * @param ranked whether each row is sent with its place
@@ -193,7 +193,7 @@ public final class Top extends Operator {
     rows.apply(net);
   }
 
-  /** Each place by itself: what stands there now in place of what stood there. */
+  /** Each place by itself: its new row instead of its old one. */
   private List<Change> placeByPlace(List<InternalRow> before, List<InternalRow> after) {
     List<Change> out = new ArrayList<>();
     for (int i = 0; i < Math.max(before.size(), after.size()); i++) {

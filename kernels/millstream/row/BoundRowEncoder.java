@@ -13,8 +13,8 @@ import scala.collection.immutable.Seq;
  * Rows of state, as {@link InternalRowEncoder} hands them over, by an encoder that is resolved and bound once per
  * schema and process.
  *
- * <p>Spark does so for every state variable of every task, which is a walk through its analyzer: with small epochs, the
- * larger part of what it took to open a stage.
+ * <p>Spark does so for every state variable of every task, which goes through its analyzer: with small epochs, that was
+ * most of the time to open a stage.
  */
 public final class BoundRowEncoder extends ExpressionEncoder<InternalRow> {
   private static final long serialVersionUID = 1L;
@@ -41,7 +41,7 @@ public final class BoundRowEncoder extends ExpressionEncoder<InternalRow> {
         schema, type -> new BoundRowEncoder(type, ExpressionEncoder.apply(new InternalRowEncoder(type))));
   }
 
-  /** As it was given: Spark's own, which its constructor asks for, may take other fields for nullable. */
+  /** As it was given: Spark's own, which its constructor asks for, may treat other fields as nullable. */
   @Override
   public StructType schema() {
     return schema == null ? super.schema() : schema;

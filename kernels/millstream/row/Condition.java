@@ -14,7 +14,7 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
-/** A condition of the user's on rows that a kernel holds: analysed and compiled by Spark, never interpreted by hand. */
+/** A user's condition on rows that a kernel holds: analysed and compiled by Spark, never interpreted by hand. */
 public final class Condition implements Serializable {
   private static final long serialVersionUID = 1L;
 
@@ -34,7 +34,7 @@ public final class Condition implements Serializable {
     return new Condition(met, plan.children().head().output());
   }
 
-  /** A projection to an expression of the user's. */
+  /** A projection to a user's expression. */
   static LogicalPlan analysed(SparkSession spark, String sql, StructType type) {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
     // Not a local relation: Spark would compute the answer for no rows, and throw the expression away.

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Where things stand in the rows that enter a stage.
+ * Where things are in the rows that enter a stage.
  *
  * <pre>
  *   _op        which operator                   (only if the stage hosts several)

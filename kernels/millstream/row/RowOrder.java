@@ -33,7 +33,7 @@ public final class RowOrder implements Comparator<InternalRow>, Serializable {
   /** What rows are sorted by. */
   public record Told(String field, boolean descending, boolean nullsFirst) {}
 
-  /** {@code ties}: so many fields, from the first on, settle ties. */
+  /** {@code ties}: how many fields, from the first on, settle ties. */
   public RowOrder(StructType type, List<Told> order, int ties) {
     for (Told part : order) {
       int at = type.fieldIndex(part.field);

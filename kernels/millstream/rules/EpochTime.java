@@ -19,8 +19,8 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Hands the time of an epoch to generated code from outside, as the only field of a struct. Spark writes it into the
- * code as a number: then each epoch has code of its own, to be compiled, and warmed up.
+ * Hands the time of an epoch to generated code from outside, as the only field of a struct. Spark would write it into
+ * the code as a number: then each epoch would have its own code, to be compiled and warmed up.
  *
  * <p>Where barriers flow, a query is planned once, and the time is that of the last barrier.
  */
@@ -52,7 +52,7 @@ final class EpochTime extends Rewrite {
         CollectionConverters.asScala(List.<AbstractDataType>of()).toSeq(),
         true,
         false,
-        // Or it would be computed once and for all.
+        // Otherwise it would be computed only once.
         false,
         Option.empty());
     return instant ? now : cast(now, asked.dataType(), zone);

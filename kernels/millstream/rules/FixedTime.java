@@ -11,7 +11,7 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import scala.Option;
 
-/** All that tells the time says one moment: a test's clock in batch mode, where no epoch has a time. */
+/** All functions of the current time give one moment: a test's clock in batch mode, where no epoch has a time. */
 public final class FixedTime extends Rewrite {
   private final long millis;
 

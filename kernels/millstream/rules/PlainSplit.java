@@ -55,7 +55,7 @@ public final class PlainSplit extends Rewrite {
     return new GenericArrayData(parts.toArray());
   }
 
-  /** Where the delimiter stands next, in bytes; -1 if nowhere. */
+  /** Where the delimiter is next, in bytes; -1 if nowhere. */
   private static int next(UTF8String text, UTF8String delimiter, int from) {
     byte first = delimiter.getByte(0);
     int last = text.numBytes() - delimiter.numBytes();

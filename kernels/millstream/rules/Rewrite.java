@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import scala.Function1;
 import scala.runtime.AbstractPartialFunction;
 
-/** A rule of Spark's optimizer that puts one expression in the place of another, wherever it stands. */
+/** A rule of Spark's optimizer that replaces one expression by another, wherever it is. */
 abstract class Rewrite extends Rule<LogicalPlan> {
   private final AbstractPartialFunction<Expression, Expression> everywhere = new AbstractPartialFunction<>() {
     @Override

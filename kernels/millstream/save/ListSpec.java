@@ -14,7 +14,7 @@ import java.util.List;
  * @param family the column family that holds it
  * @param kind {@code value}, {@code list}, {@code map} or {@code timers}
  * @param tag whose rows they are, in a family that several operators share; NULL: all are this operator's
- * @param keys where the operator's own key columns stand in the stage's key, and their names
+ * @param keys where the operator's own key columns are in the stage's key, and their names
  * @param folder where its files go
  */
 record ListSpec(

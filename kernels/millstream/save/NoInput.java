@@ -31,8 +31,8 @@ import scala.collection.immutable.Seq;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * A query as it is, whose sources have no rows and are not touched: one epoch of it leaves a checkpoint with all that
- * Spark writes down of its stages, and with nothing in them.
+ * A query, unchanged, whose sources have no rows and are not touched: one epoch of it leaves a checkpoint with all that
+ * Spark records about its stages, which are empty.
  */
 public final class NoInput {
   private static final AbstractPartialFunction<LogicalPlan, LogicalPlan> EACH = new AbstractPartialFunction<>() {
@@ -77,7 +77,7 @@ public final class NoInput {
         name);
   }
 
-  /** {@code of}: the source in whose place it is. Spark takes relations that are equal for one. */
+  /** {@code of}: the source in whose place it is. Spark treats equal relations as one. */
   private record NoRows(StructType type, String of) implements SupportsRead {
     @Override
     @Deprecated

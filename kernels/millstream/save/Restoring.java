@@ -53,7 +53,7 @@ public final class Restoring {
     parts.computeIfAbsent(stage, any -> new ArrayList<>()).add(new Part(rows, family));
   }
 
-  /** Writes all that was added as the state of an epoch; what its commit is to hold, as JSON. */
+  /** Writes all that was added as the state of an epoch; returns the content of its commit, as JSON. */
   public String write(SparkSession spark, long to, int partitions) {
     StreamingQueryCheckpointMetadata logs = new StreamingQueryCheckpointMetadata(spark, checkpoint, false);
     var transform = new AbstractFunction1<Dataset<Row>, Dataset<Row>>() {

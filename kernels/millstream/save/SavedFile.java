@@ -42,7 +42,7 @@ public final class SavedFile {
     }
   }
 
-  /** A local disk has a file when it is told to; HDFS and S3, when it is closed. */
+  /** On a local disk a file is durable after a sync; on HDFS and S3, when it is closed. */
   private static void sync(String path) throws IOException {
     Disk disk = Disk.of(path);
     if (disk.isLocal()) {

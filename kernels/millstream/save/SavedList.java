@@ -39,7 +39,7 @@ final class SavedList {
   record Part(int range, String path, long rows) {}
 
   final ListSpec spec;
-  /** The row's types as they stand in state. */
+  /** The row's types as they are in state. */
   final StructType type;
   /** The types in the file: Parquet has none for what is always NULL. */
   private final StructType written;
@@ -78,7 +78,7 @@ final class SavedList {
     };
   }
 
-  /** What is always NULL is written as a boolean that is. */
+  /** What is always NULL is written as a NULL boolean. */
   static DataType without(DataType type) {
     if (type instanceof NullType) {
       return DataTypes.BooleanType;
@@ -161,7 +161,7 @@ final class SavedList {
     return String.format("%s/%03d.parquet", spec.folder(), range);
   }
 
-  /** A state variable of no rows has a file, too: whoever reads it finds its columns. */
+  /** A state variable without rows has a file, too, so that readers find its columns. */
   List<Part> close() throws IOException {
     if (count() == 0 && !spec.kind().equals("timers")) {
       file(0);
@@ -178,7 +178,7 @@ final class SavedList {
     return parts;
   }
 
-  /** Lets go of what is half written. */
+  /** Discards what is half written. */
   void abandon() {
     for (ParquetFile file : files) {
       try {
@@ -186,7 +186,7 @@ final class SavedList {
           file.close();
         }
       } catch (IOException | RuntimeException error) {
-        // Its end cannot be written either; whoever wrote it knows already.
+        // Its end cannot be written either; its writer knows already.
       }
     }
   }

@@ -42,7 +42,7 @@ final class StageState {
 
   private final InputPartition[] partitions;
   private final PartitionReaderFactory readers;
-  /** By which the stage groups rows: a tag, if it has several operators, and slots. */
+  /** What the stage groups rows by: a tag, if it has several operators, and slots. */
   final StructType key;
 
   final Map<String, Family> families;

@@ -9,12 +9,12 @@ import millstream.commit.Decision;
 import millstream.journal.Disk;
 
 /**
- * The paths of a checkpoint that kernels use, as Python hands them over: where they lie is said there alone.
+ * The paths of a checkpoint that kernels use, as Python hands them over: only Python knows the layout.
  *
  * @param spark the folder that Spark keeps
  * @param lock held by the one run
  * @param decisions the sequence of what was decided
- * @param query what Spark knows of the query
+ * @param query what Spark knows about the query
  * @param offsets Spark's log of what epochs read
  * @param commits Spark's log of epochs that are committed
  */
@@ -34,7 +34,7 @@ record CheckpointPaths(String spark, String lock, String decisions, String query
     }
   }
 
-  /** The epoch counts, and whoever decided so may have had no time to tell Spark's log. */
+  /** The epoch counts, but the run that decided so may have had no time to write Spark's log. */
   void record(Decision decision) throws IOException {
     Disk disk = Disk.of(commits);
     String file = commits + "/" + decision.epoch();

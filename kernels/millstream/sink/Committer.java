@@ -7,9 +7,9 @@ import millstream.journal.Locks;
 
 /** The driver's side of one sink: two phases, prepared and published. */
 public interface Committer extends AutoCloseable {
-  /** Refuses what a run does that another one has taken over from. */
+  /** Refuses the actions of a run after another one has taken over. */
   interface Fence {
-    /** Where nobody can take over. */
+    /** Where no other run can take over. */
     Fence NONE = () -> {};
 
     void check() throws IOException;
@@ -22,18 +22,18 @@ public interface Committer extends AutoCloseable {
   default void requireUnused() throws IOException {}
 
   /**
-   * First phase: all tasks have prepared. Gives what must be known to publish their rows; it is kept with the decision
-   * that the epoch counts. Nothing may be lost of what tasks have prepared, and nothing may be changed: the epoch may
-   * turn out not to count.
+   * First phase: all tasks have prepared. Returns what must be known to publish their rows; it is kept with the
+   * decision that the epoch counts. Nothing may be lost of what tasks have prepared, and nothing may be changed: the
+   * epoch may turn out not to count.
    */
   JsonNode prepared(long epoch, List<TaskWriter.Prepared> tasks) throws IOException;
 
-  /** Second phase: publishes an epoch that counts. Doing it again changes nothing, also if it was done in part. */
+  /** Second phase: publishes an epoch that counts. Doing it again changes nothing, even if it was done in part. */
   void publish(long epoch, JsonNode prepared, Fence fence) throws IOException;
 
   /**
    * Before a run, when all epochs that count are published: throws away what earlier tenures left. Not what later ones
-   * write: this one may have been taken over from meanwhile.
+   * write: another run may have taken over meanwhile.
    */
   void recover(long lastCommitted, long tenure, Fence fence) throws IOException;
 
@@ -42,7 +42,7 @@ public interface Committer extends AutoCloseable {
    */
   void discard(long from, long tenure) throws IOException;
 
-  /** The run is over, however it ended: lets go of what its tasks keep from epoch to epoch. */
+  /** The run is over, however it ended: releases what its tasks keep from epoch to epoch. */
   default void release() {}
 
   @Override

@@ -58,7 +58,7 @@ final class FileCommitter implements Committer {
     Faults.at("sink.publish.after", epoch, spec.name());
   }
 
-  /** Brings all files of an epoch together in one folder, with their manifest; goes on where it ended before. */
+  /** Brings all files of an epoch together in one folder, with their manifest; continues where it ended before. */
   private void gather(long epoch, JsonNode prepared) throws IOException {
     Path ready = folder.ready(epoch);
     Set<Path> touched = new TreeSet<>(Set.of(ready));

@@ -17,10 +17,10 @@ import org.apache.spark.util.Utils;
 
 /**
  * Sinks that are folders of files, one folder in it per epoch. A record's key holds the values by which files are
- * parted, as a JSON list.
+ * partitioned, as a JSON list.
  */
 final class FileSink implements SinkKind {
-  /** So many files a task keeps open; when there are more, all are ended and others are begun. */
+  /** How many files a task keeps open; when it needs more, it ends all of them and begins new ones. */
   private static final int OPEN = 64;
 
   @Override
@@ -37,7 +37,7 @@ final class FileSink implements SinkKind {
   /** The files that a task wrote, each by its path below the task's folder. */
   record Files(String folder, ArrayList<String> files) implements TaskWriter.Prepared {}
 
-  /** The files that a task has uploaded, which nobody sees yet. */
+  /** The files that a task has uploaded, which are not visible yet. */
   record Uploaded(ArrayList<Uploads.Upload> uploads) implements TaskWriter.Prepared {}
 
   private static final class Writer implements TaskWriter {
@@ -150,7 +150,7 @@ final class FileSink implements SinkKind {
       return new Uploaded(made);
     }
 
-    /** Uploads that a task has made, and that nobody lists, are thrown away with the epoch. */
+    /** A task's uploads that no list names are thrown away with the epoch. */
     @Override
     public void abort() throws IOException {
       end();

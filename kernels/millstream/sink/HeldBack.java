@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A tombstone that waits for the row after it. In real time that row may be seconds away, so there it waits for
- * milliseconds only. Whoever calls holds this object's monitor.
+ * milliseconds only. Callers hold this object's monitor.
  */
 final class HeldBack {
   private static final long WAIT_MILLIS = 5;

@@ -17,7 +17,7 @@ final class JournalCommitter implements Committer {
   private final SinkSpec spec;
   private final Topic topic;
   private final PartitionLog[] logs;
-  /** Null: who reads the topic goes by the names of its segments, and deletes them. */
+  /** Null: the topic's reader relies on the names of its segments, and deletes them. */
   private final Upkeep upkeep;
 
   JournalCommitter(SinkSpec spec, Topic topic) {

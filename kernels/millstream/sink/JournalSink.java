@@ -25,7 +25,7 @@ final class JournalSink implements SinkKind {
     return new JournalCommitter(spec, open(spec));
   }
 
-  /** What the topic says of itself, whoever describes the sink has found out: nobody is asked again. */
+  /** The sink's settings already say what the topic is like: the disk is not asked again. */
   private static Topic open(SinkSpec spec) {
     int partitions = Integer.parseInt(spec.setting("partitions"));
     Retention.Keep keep =
@@ -55,7 +55,7 @@ final class JournalSink implements SinkKind {
     private final TaskId task;
     private final SegmentName.Open file;
     private final SegmentWriter[] segments;
-    /** Null: readers of uncommitted rows see each row at once, or nobody sees any. */
+    /** Null: readers of uncommitted rows see each row at once, or never. */
     private final SoonSeen soon;
 
     private final RowEncoding encoding;

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Keeps in the driver what a sink was given, by epoch: for tests. Two phases, as everywhere. */
+/** Keeps what a sink received in the driver, by epoch, for tests. Two phases, as everywhere. */
 public final class MemorySink implements SinkKind {
   private static final Map<String, Kept> ALL = new ConcurrentHashMap<>();
 

@@ -20,9 +20,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
 
-  /**
-   * By sinks: what went wrong. Nobody sees an error that a listener throws: the run asks, and so does the next epoch.
-   */
+  /** By sinks: what went wrong. Errors that a listener throws go unseen: the run asks, and so does the next epoch. */
   private static final Map<String, Throwable> FAILED = new ConcurrentHashMap<>();
 
   /** By sinks: the publisher of the run that writes to them. */
@@ -68,7 +66,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     FAILED.remove(sinks);
   }
 
-  /** Publishes every epoch that counts; gives the last one, or -1. */
+  /** Publishes every epoch that counts; returns the last one, or -1. */
   public synchronized long publish() throws IOException {
     if (!closed) {
       for (Decision decision : tenure.decisions().unpublished()) {
@@ -109,7 +107,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     }
   }
 
-  /** Throws what went wrong: a stream may rest, and there is no next epoch then. */
+  /** Throws what went wrong: a stream may rest, and then there is no next epoch. */
   public void check() {
     checkHealthy(tenure.sinks());
   }

@@ -16,7 +16,7 @@ import millstream.commit.Decisions;
 import millstream.journal.Disk;
 import millstream.journal.Locks;
 
-/** What comes before a run: nobody else may commit any more, and what the last run left is brought to its end. */
+/** What comes before a run: no other run may commit any more, and what the last run left is completed. */
 public final class Recovery {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 

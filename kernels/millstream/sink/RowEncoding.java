@@ -8,7 +8,7 @@ import millstream.protobuf.ProtobufWriter;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** Makes a value of a whole row, for sinks of records in a format that is not text. */
+/** Turns a whole row into a value, for sinks of records in a format that is not text. */
 public final class RowEncoding {
   private interface Encoder {
     byte[] bytes(InternalRow row) throws IOException;

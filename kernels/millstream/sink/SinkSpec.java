@@ -61,8 +61,8 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
   }
 
   /**
-   * In file names '-' parts the writer from the epoch, so it may not be within the writer; others may mean something to
-   * a disk. Two names stay two: what an escape could be taken for is escaped, too.
+   * In file names '-' separates the writer from the epoch, so the writer may not contain it; other characters may mean
+   * something to a disk. Different names stay different: what looks like an escape is escaped, too.
    */
   private static String escaped(String writer) {
     return ESCAPED
@@ -84,7 +84,7 @@ public record SinkSpec(String name, String kind, String writer, Mode mode, HashM
     return value;
   }
 
-  /** Whether its rows wait for somebody who carries them on. */
+  /** Whether its rows wait for a carrier. */
   boolean isCarried() {
     return settings.containsKey("carried");
   }

@@ -76,7 +76,7 @@ final class SinksBatch implements BatchWrite {
     release();
   }
 
-  /** Files that are listed may be published in part already: then the rest is kept for who looks into it. */
+  /** Files that are listed may be published in part already: then the rest is kept for inspection. */
   @Override
   public void abort(WriterCommitMessage[] messages) {
     if (!publishing) {

@@ -24,7 +24,7 @@ final class SinksWrite implements StreamingWrite, PublishesInTime {
   private final String sinks;
   private final StructType schema;
   private final boolean each;
-  /** Whether one batch goes on and on, and has many epochs. */
+  /** Whether one batch never ends, and has many epochs. */
   private final boolean barriers;
 
   private final Meters meters;

@@ -63,7 +63,7 @@ final class SoonSeen {
     closed = true;
   }
 
-  /** The same, for a task that goes on to use them. */
+  /** The same, for a task that continues to use them. */
   synchronized void end() throws IOException {
     closed = true;
     check();

@@ -12,7 +12,7 @@ public interface TaskWriter {
   /** Key and value may be null; a record without a value deletes its key. */
   void write(byte[] key, byte[] value) throws IOException;
 
-  /** The same for a sink that is handed whole rows, with their types, beside key and value. */
+  /** The same for a sink that gets whole rows, with their types, beside key and value. */
   default void write(byte[] key, byte[] value, InternalRow row) throws IOException {
     write(key, value);
   }

@@ -22,7 +22,7 @@ final class Upkeep implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Upkeep.class);
   private static final long EVERY_NANOS = Duration.ofSeconds(10).toNanos();
 
-  /** One for all sinks of a driver: nobody waits for it. */
+  /** One for all sinks of a driver: nothing waits for it. */
   private static final ExecutorService THREAD = Executors.newSingleThreadExecutor(work -> {
     Thread thread = new Thread(work, "millstream-upkeep");
     thread.setDaemon(true);

@@ -15,8 +15,8 @@ import millstream.journal.Uploads;
 import millstream.journal.Uploads.Upload;
 
 /**
- * Where no folder can be renamed: prepares by uploading files that nobody sees; publishes by completing each, and then
- * says by the epoch's manifest that it is whole.
+ * Where no folder can be renamed: prepares by uploading hidden files; publishes by completing each, and then says by
+ * the epoch's manifest that it is whole.
  */
 final class UploadCommitter implements Committer {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -93,12 +93,12 @@ final class UploadCommitter implements Committer {
 
   @Override
   public void recover(long lastCommitted, long tenure, Fence fence) throws IOException {
-    // Uploads are thrown away by folder, whoever began them.
+    // Uploads are thrown away by folder, whichever task began them.
     fence.check();
     uploads.abortAll(folder.published(lastCommitted + 1).toString());
   }
 
-  /** The next start throws away what was uploaded: by then nobody else can have uploads under the same names. */
+  /** The next start throws away what was uploaded: by then no other run can have uploads under the same names. */
   @Override
   public void discard(long from, long tenure) {}
 

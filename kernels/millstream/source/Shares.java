@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.ToLongFunction;
 
-/** How many records an epoch takes of each part of a source. {@code start}: where it begins, by part. */
+/** How many records an epoch takes from each part of a source. {@code start}: where it begins, by part. */
 public final class Shares {
   private Shares() {}
 

@@ -6,9 +6,9 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
 /**
- * What a connector has beside a running query, for one of its sources: told of every epoch, asked whether all is well.
+ * A connector's listener beside a running query, for one of its sources: notified of every epoch, asked if all is well.
  *
- * <p>It is made by its class name, with the query's id, the source's place among those of the job, and what the
+ * <p>It is created by its class name, with the query's id, the source's place among those of the job, and what the
  * connector adds.
  */
 public abstract class SourceListener extends StreamingQueryListener {
@@ -31,10 +31,10 @@ public abstract class SourceListener extends StreamingQueryListener {
   /** Throws what the job must stop for: an error that begins with its code, as in {@code MS-SOURCE-007: …}. */
   public void check() {}
 
-  /** The query has ended. Called once, when all its epochs have been told of. */
+  /** The query has ended. Called once, after all its epochs. */
   protected abstract void ended() throws InterruptedException;
 
-  /** Tells of the last epoch, whose event may be on its way still; null if there was none. */
+  /** Reports the last epoch, whose event may still be on its way; null if there was none. */
   public void finish(StreamingQueryProgress last) throws InterruptedException {
     if (last != null) {
       tell(last);

@@ -28,7 +28,7 @@ final class Combine implements MapPartitionsFunction<InternalRow, InternalRow> {
   private static final int KEYS = 16_384;
   /** Figures of one key may be many: distinct values. */
   private static final int ROWS = 65_536;
-  /** After so many rows it is known whether keys repeat; where they hardly do, merging is only in the way. */
+  /** After this many rows it is known whether keys repeat; where they hardly do, merging does not pay. */
   private static final int SAMPLE = 4_096;
 
   private static final double MOST_LEFT = 0.5;

@@ -16,7 +16,7 @@ final class PassThrough extends Operator {
 
   private final StructType type;
 
-  /** What it is told: nothing. */
+  /** It has no settings. */
   record Told() {}
 
   PassThrough(OperatorSpec spec, Told told) {

@@ -7,10 +7,10 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The one timer of a key: it rings when the first of what is kept has come to an end, and is set again for what is
- * left.
+ * The one timer of a key: it rings when the first kept item has ended, and is set again for what is left.
  *
- * <p>If that end moves away in the meantime, it rings for nothing, once: cheaper than to set it with every row.
+ * <p>If that end moves away in the meantime, it rings for nothing, once, which is cheaper than setting it with every
+ * row.
  */
 public final class Alarm {
   /** What a state that has a timer begins with. */
@@ -18,7 +18,7 @@ public final class Alarm {
 
   private final StatefulProcessorHandle handle;
   private long timer;
-  /** What the state says of it. */
+  /** What the state says about it. */
   private long stored;
 
   private long next;
@@ -42,7 +42,7 @@ public final class Alarm {
     return new GenericInternalRow(new Object[] {timer});
   }
 
-  /** It is to ring at this time, if not before. */
+  /** It should ring at this time, if not before. */
   public void at(long time) {
     next = Math.min(next, time);
   }

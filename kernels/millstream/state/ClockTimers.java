@@ -12,7 +12,7 @@ import scala.Tuple2;
 /**
  * Timers by the clock, beside those by event time.
  *
- * <p>Spark lets a processor have timers of one kind only, and with timers by the clock it never ends a run that is to
+ * <p>Spark lets a processor have timers of one kind only, and with timers by the clock it never ends a run that should
  * stop when it has caught up. These are kept in the same store, in the same form.
  */
 public final class ClockTimers {

@@ -10,7 +10,10 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.ValueState;
 
-/** Takes down which state variables are declared, and gives none: so saved state is known by what kernels really do. */
+/**
+ * Records which state variables are declared, and gives none: so the shape of saved state follows from what kernels
+ * really do.
+ */
 public final class Declared implements StatefulProcessorHandle {
   private static final long serialVersionUID = 1L;
 

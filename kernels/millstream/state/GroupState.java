@@ -6,16 +6,16 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What is kept of each group, in one value: until the group ends, if one of its keys says when.
+ * What is kept for each group, in one value: until the group ends, if one of its keys says when.
  *
- * <p>Of a group that ends with the epoch all rows are there in micro-batches: it gets no timer, and is not kept.
+ * <p>In micro-batches, all rows of a group that ends with the epoch are there: it gets no timer, and is not kept.
  */
 public final class GroupState implements Serializable {
   private static final long serialVersionUID = 1L;
 
-  /** Where the key stands that says when a group ends; negative: there is none. */
+  /** Which key column says when a group ends; negative: there is none. */
   private final int slot;
-  /** So many milliseconds after it. */
+  /** How many milliseconds after that time it ends. */
   private final long after;
 
   private transient StatefulProcessorHandle handle;
@@ -33,7 +33,7 @@ public final class GroupState implements Serializable {
     state = new Value(handle, name, type);
   }
 
-  /** What is kept of the group whose rows come; NULL: nothing. A new one gets its timer. */
+  /** What is kept for the group whose rows come; NULL: nothing. A new one gets its timer. */
   public InternalRow load(InternalRow key, long ended) {
     InternalRow saved = load();
     long end = slot < 0 || key.isNullAt(slot) ? Lifetime.NEVER : time(key);
@@ -52,7 +52,7 @@ public final class GroupState implements Serializable {
     return saved;
   }
 
-  /** Whether no more rows of the group come: it is not to be kept. */
+  /** Whether no more rows of the group come: it need not be kept. */
   public boolean ends() {
     return ends;
   }

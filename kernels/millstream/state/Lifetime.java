@@ -5,10 +5,10 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * How long a join keeps the rows of one side: until the watermark is so far past a row's time.
+ * How long a join keeps the rows of one side: until the watermark is far enough past a row's time.
  *
  * @param at where the row has its time
- * @param keep for so many milliseconds more
+ * @param keep how many milliseconds past it
  * @param late rows that are older than the watermark by more are late; negative: all come in time
  * @param grain the end is a multiple of it, so that many rows end together
  */
@@ -16,7 +16,7 @@ public record Lifetime(int at, long keep, long late, long grain) implements Seri
   public static final long NEVER = Long.MAX_VALUE;
 
   /**
-   * What a join is told of a side.
+   * A join's settings for one side.
    *
    * @param field where a row has its time
    * @param lateMs NULL: all rows come in time

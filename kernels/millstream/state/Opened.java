@@ -22,7 +22,8 @@ import scala.Option;
 import scala.collection.immutable.Map;
 
 /**
- * What a handle holds and does not show, in a task: the store of its state, how keys are written there, and its timers.
+ * What a handle holds but does not expose, in a task: the store of its state, how keys are written there, and its
+ * timers.
  */
 public final class Opened {
   private static final byte TIMERS_MADE = 4;

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The rows of one side of one key that come and never go: nothing is looked for, so they are kept many at a time.
+ * The rows of one side of one key that are never removed: none is looked up, so they are kept many at a time.
  *
  * <pre>
  *   the last few rows:  in the operator's value state, read and written in one go
@@ -21,9 +21,9 @@ import org.apache.spark.sql.types.StructType;
  * </pre>
  */
 public final class Pile extends Spilling<Held> implements Side {
-  /** More rows than stay in value state are moved when an epoch ends; so many do not wait until then. */
+  /** Rows that do not fit into value state are moved when an epoch ends, or earlier if there are this many. */
   private static final int CHUNK = 128;
-  /** So many chunks may be held in memory, for an epoch's next row of the other side. */
+  /** How many chunks may be held in memory, for an epoch's next row of the other side. */
   private static final int REMEMBERED = 8;
 
   private final int width;

@@ -13,7 +13,7 @@ import org.apache.spark.sql.streaming.MapState;
 import scala.Tuple2;
 
 /**
- * What one key has and may lose again, each with its count, of which the first in an order are asked for.
+ * What one key has and may lose again, each with its count; the first in an order are wanted.
  *
  * <pre>
  *   head   the first, sorted, in the operator's value state: at least as many as are wanted
@@ -55,7 +55,7 @@ public final class Ranked<T> {
     this.absent = absent;
   }
 
-  /** Of what is never taken back only that is kept which is wanted; so there is no map state. */
+  /** If nothing is ever taken back, only what is wanted is kept; so there is no map state. */
   public Ranked(Comparator<? super T> order, long wanted) {
     this(order, wanted, wanted, null, null, null, null);
   }
@@ -82,7 +82,7 @@ public final class Ranked<T> {
     return complete;
   }
 
-  /** What is kept of the key outside the head goes. */
+  /** Removes what is kept for the key outside the head. */
   public void drop() {
     if (!complete) {
       all.clear();

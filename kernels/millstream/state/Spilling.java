@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The entries that are kept of one key.
+ * The entries that are kept for one key.
  *
  * <pre>
  *   few entries:   in the operator's value state, read and written in one go
@@ -106,7 +106,7 @@ abstract class Spilling<E> {
     return spilled == 0 && few().isEmpty();
   }
 
-  /** Forgets all entries. */
+  /** Removes all entries. */
   public final void clear() {
     if (spilled > 0) {
       spill.clear();

@@ -9,7 +9,7 @@ import scala.Tuple2;
 abstract class SpillingEach<E> extends Spilling<E> {
   private final int most;
 
-  /** {@code most}: so many stay in value state. */
+  /** {@code most}: how many stay in value state. */
   SpillingEach(MapState<InternalRow, InternalRow> spill, int fields, int most) {
     super(spill, fields);
     this.most = most;

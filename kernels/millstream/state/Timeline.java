@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructType;
 
 /** What one key has, in the order of time. Nothing may be put or removed while it is read. */
 public final class Timeline extends SpillingEach<Timeline.Entry> {
-  /** A value at a time, in microseconds; {@code place} tells those of one time apart, and puts them in order. */
+  /** A value at a time, in microseconds; {@code place} distinguishes those of one time, and orders them. */
   public record Entry(long time, long place, InternalRow value) {
     boolean before(Entry other) {
       return time < other.time || (time == other.time && place < other.place);
@@ -93,7 +93,7 @@ public final class Timeline extends SpillingEach<Timeline.Entry> {
     return super.save();
   }
 
-  /** Adds an entry, or puts it in the place of the one that is there. Its value must be the caller's own copy. */
+  /** Adds an entry, or replaces the one that is there. Its value must be the caller's own copy. */
   public void put(Entry entry) {
     if (spilled > 0) {
       if (!spill.containsKey(key(entry))) {

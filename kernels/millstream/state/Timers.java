@@ -115,7 +115,7 @@ public final class Timers extends TimerStateImpl {
     }
   }
 
-  /** Puts them in the place of those that the handle has for event time; NULL where there is no store. */
+  /** Replaces those that the handle has for event time; NULL where there is no store. */
   public static Timers into(StatefulProcessorHandle handle) {
     Timers ours = of(handle, TimeMode.EventTime());
     if (ours != null) {
@@ -124,7 +124,7 @@ public final class Timers extends TimerStateImpl {
     return ours;
   }
 
-  /** Who counts the timers that are set from now on; NULL: nobody. */
+  /** What counts the timers that are set from now on; NULL: nothing. */
   public void count(Counts counts) {
     this.counts = counts;
   }
@@ -147,7 +147,7 @@ public final class Timers extends TimerStateImpl {
     return timeAndKey.apply(new GenericInternalRow(new Object[] {at, key.apply(Opened.key(byTime))}));
   }
 
-  /** From now on they ring only for who asks which are {@link #due}. */
+  /** From now on they ring only for callers that ask which are {@link #due}. */
   public void ringAtBarriers() {
     sparks = false;
   }

@@ -6,11 +6,11 @@ import org.apache.spark.sql.streaming.ValueState;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The one row that an operator keeps of a key.
+ * The one row that an operator keeps for a key.
  *
- * <p>A look for a row that is not there is an exception inside RocksDB. To ask first whether it is there costs less
- * than that, but is one call more where it is. So it asks first if the key before had no row: new keys come in crowds,
- * as when a window opens.
+ * <p>Looking for a row that is not there causes an exception inside RocksDB. Asking first whether it is there costs
+ * less than that, but is an extra call if it is. So it asks first if the key before had no row: new keys come in
+ * crowds, as when a window opens.
  */
 public final class Value {
   private final ValueState<InternalRow> state;

@@ -17,7 +17,7 @@ public final class Weights extends SpillingEach<Entry<InternalRow, long[]>> {
   private final int width;
   private Map<InternalRow, long[]> few = new HashMap<>();
 
-  /** {@code most}: so many stay in value state. */
+  /** {@code most}: how many stay in value state. */
   public Weights(StructType entryType, int most, MapState<InternalRow, InternalRow> spill) {
     super(spill, entryType.length(), most);
     this.weights = entryType.length() - 1;
@@ -74,7 +74,7 @@ public final class Weights extends SpillingEach<Entry<InternalRow, long[]>> {
     return few.entrySet();
   }
 
-  /** A new map: to clear one that has been large takes as long as if it still were. */
+  /** A new map: clearing one that was large takes as long as if it still were. */
   @Override
   void forgetFew() {
     few = new HashMap<>();

@@ -30,7 +30,7 @@ public final class Collapse extends Operator {
   private transient Value state;
   private transient Bag rows;
 
-  /** What it is told: nothing. */
+  /** It has no settings. */
   public record Told() {}
 
   public Collapse(OperatorSpec spec, Told told) {

@@ -29,7 +29,7 @@ public final class Upserts extends Operator {
   private final int order;
   private transient Value current;
 
-  /** What it is told: nothing. */
+  /** It has no settings. */
   public record Told() {}
 
   public Upserts(OperatorSpec spec, Told told) {

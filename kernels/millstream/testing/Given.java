@@ -17,8 +17,8 @@ import org.apache.spark.sql.types.StructType;
 /**
  * The input of a test: for each source the records of every step, and what the clock says in each.
  *
- * <p>A step is one epoch of Spark's. All sources move on by one step at a time, whether they have records or not, so
- * the test alone says what comes together. It lives in the driver, under a name, as long as the test runs.
+ * <p>A step is one Spark epoch. All sources move on by one step at a time, whether they have records or not, so the
+ * test alone says what comes together. It lives in the driver, under a name, as long as the test runs.
  */
 public final class Given {
   static final StructType SCHEMA = (StructType)
@@ -71,7 +71,7 @@ public final class Given {
     }
   }
 
-  /** Lets a run come so far and no further. */
+  /** Lets a run come to this step and no further. */
   public static void until(String name, long step) {
     of(name).until = step;
   }

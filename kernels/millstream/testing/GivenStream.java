@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
 import org.apache.spark.sql.execution.streaming.runtime.LongOffset;
 
-/** A source of a test: its offset is the number of steps that were taken, so each epoch of Spark's is one step. */
+/** A source of a test: its offset is the number of steps that were taken, so each Spark epoch is one step. */
 final class GivenStream implements MicroBatchStream, SupportsTriggerAvailableNow {
   private final String source;
   private final Given given;

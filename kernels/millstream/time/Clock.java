@@ -23,11 +23,11 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress;
 import scala.Option;
 
 /**
- * Lets time go on without the sources that are idle, and says which of the others holds it back.
+ * Lets time move without idle sources, and says which of the others holds it back.
  *
  * <pre>
  *   some are active    the watermark is the least of theirs
- *   all are idle       it goes on from the greatest with the clock, until every window is closed
+ *   all are idle       it continues from the greatest with the clock, until every window is closed
  * </pre>
  *
  * <p>Spark's own rule takes the least of all. What is added here only ever moves the watermark forward; Spark logs it
@@ -41,7 +41,7 @@ public final class Clock implements AutoCloseable, IdleSources {
   private final long every;
 
   private final boolean realTime;
-  /** Whether sources may be idle; not where a query works off what there is, and ends. */
+  /** Whether sources may be idle; not where a query processes what there is, and ends. */
   private final boolean rests;
 
   /** Whether the job has operators that an epoch without rows may concern. */
@@ -142,7 +142,7 @@ public final class Clock implements AutoCloseable, IdleSources {
     }
   }
 
-  /** What an epoch did not read of a source is only known of the moment at which it asked. */
+  /** What an epoch did not read from a source is only known for the moment at which it asked. */
   private synchronized void look(long now) {
     boolean waiting = !query.status().isTriggerActive();
     StreamingQueryProgress progress = query.lastProgress();
@@ -200,7 +200,7 @@ public final class Clock implements AutoCloseable, IdleSources {
     return least.isPresent() ? least.getAsLong() : alone(saidBy, known, current);
   }
 
-  /** All are idle. Time goes on in steps: each is an epoch. */
+  /** All are idle. Time moves in steps: each is an epoch. */
   private long alone(ToLongFunction<Timed> saidBy, long known, long current) {
     long from = restored;
     long end = restored;

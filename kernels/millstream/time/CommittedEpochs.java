@@ -22,7 +22,7 @@ import scala.Tuple2;
  * also lets a query that is started again go on as if it had run the last epoch itself.
  *
  * <p>Spark reads this log when it has taken up its offsets, and has not yet decided whether to run an epoch: the one
- * moment at which it can be told of the one before.
+ * moment at which it can learn of the one before.
  */
 final class CommittedEpochs extends CommitLog {
   private final MicroBatchExecution query;
@@ -77,7 +77,7 @@ final class CommittedEpochs extends CommitLog {
   @Override
   public Option<Tuple2<Object, CommitMetadataBase>> getLatest() {
     Option<Tuple2<Object, CommitMetadataBase>> last = super.getLatest();
-    // Spark asks twice. The first time there is no epoch yet to go on from.
+    // Spark asks twice. The first time there is no epoch yet to continue from.
     MicroBatchExecutionContext next = (MicroBatchExecutionContext) query.getLatestExecutionContext();
     if (waits && !resumed && last.isDefined() && next.batchId() >= 0) {
       resumed = true;

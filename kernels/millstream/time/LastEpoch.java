@@ -15,7 +15,7 @@ import scala.Option;
  *   started again, no new rows: Spark asks the epoch before whether 12:10 calls for an epoch. There is none to ask.
  * </pre>
  *
- * <p>Without it, what ends by 12:10 would wait until rows come, and for ever where a run ends when it has caught up.
+ * <p>Without it, what ends by 12:10 would wait until rows come, and forever where a run ends when it has caught up.
  */
 final class LastEpoch extends IncrementalExecution {
   private final MicroBatchExecutionContext next;

@@ -11,11 +11,11 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * How Spark tells its operators of the watermark, with two things changed: that of an epoch yet to begin may still
- * move, and stages are told that of the epoch before, too.
+ * How Spark passes the watermark to its operators, with two changes: that of an epoch yet to begin may still move, and
+ * stages also get that of the epoch before.
  *
- * <p>A query that waits for rows asks again and again whether the watermark alone calls for an epoch. Spark takes it
- * for granted that the answer cannot change until rows come.
+ * <p>A query that waits for rows asks again and again whether the watermark alone calls for an epoch. Spark assumes
+ * that the answer cannot change until rows come.
  */
 final class Propagation implements WatermarkPropagator {
   private final WatermarkPropagator sparks;

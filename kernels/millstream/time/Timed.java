@@ -43,7 +43,7 @@ final class Timed {
     return idle;
   }
 
-  /** An epoch has ended: did it read anything of this source? In real time, only the next one says up to where. */
+  /** An epoch has ended: did it read anything from this source? In real time, only the next one says how far. */
   void note(SourceProgress[] sources, long now) {
     SourceProgress source = sources[place];
     String at = source.endOffset() == null ? source.startOffset() : source.endOffset();
@@ -53,7 +53,7 @@ final class Timed {
     }
   }
 
-  /** No row has come for so long; NULL: that is not known, and rows may wait. */
+  /** No row has come for {@code millis}; NULL: that is not known, and rows may be waiting. */
   void rest(Long millis, long now) {
     activeAt = millis == null ? activeAt : now - millis;
     idle = mayRest() && millis != null && millis >= idleAfter;

@@ -68,12 +68,12 @@ public final class Hopping extends Operator {
   private transient long closed;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param time the payload's field with the start of a row's pane; those before it are the figures
    * @param windows how many windows a pane is part of
    * @param everyMs from one window's beginning to the next
-   * @param afterMs so long after its end, a window is closed
+   * @param afterMs how long after its end a window is closed
    * @param finalOnly whether only the last result is sent, then
    */
   public record Told(
@@ -136,7 +136,7 @@ public final class Hopping extends Operator {
     return out.iterator();
   }
 
-  /** Sends what has changed of the windows that have one of these panes, in the order of time. */
+  /** Sends what has changed in the windows that have one of these panes, in the order of time. */
   private void correct(InternalRow key, NavigableSet<Long> touched, List<Change> out) {
     PaneSums before = new PaneSums(panes, windows * every, touched.last(), KeptFigures::before, this::kept);
     PaneSums after = new PaneSums(panes, windows * every, touched.last(), KeptFigures::saved, this::kept);
@@ -168,8 +168,8 @@ public final class Hopping extends Operator {
   }
 
   /**
-   * The time of some windows is over: their results, if they were held back; and panes that no window needs any more
-   * go.
+   * The time of some windows is over: sends their results, if they were held back, and drops panes that no window needs
+   * any more.
    */
   @Override
   public Iterator<Change> expired(InternalRow key, long at, Moment moment) {
@@ -205,7 +205,7 @@ public final class Hopping extends Operator {
     return by < closes(first) ? 0 : (by - closes(first)) / (every / 1000) + 1;
   }
 
-  /** When a window comes to its end, by the clock. */
+  /** When a window ends, by the clock. */
   private long closes(long start) {
     return Math.floorDiv(start + windows * every, 1000L) + allowed;
   }

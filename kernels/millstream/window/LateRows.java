@@ -13,8 +13,8 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Gives the rows whose window is closed, and those that have no time and so no window: those that the windows' own
- * operator, beside it, does not count in.
+ * Gives the rows whose window is closed, and those that have no time and so no window: the rows that the windows' own
+ * operator, beside it, does not count.
  */
 public final class LateRows extends Operator {
   private static final long serialVersionUID = 1L;
@@ -24,10 +24,10 @@ public final class LateRows extends Operator {
   private final long allowed;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param end a row's field with the end of its window
-   * @param afterMs so long after its end, a window is closed
+   * @param afterMs how long after its end a window is closed
    */
   public record Told(String end, long afterMs) {}
 

@@ -8,8 +8,8 @@ import millstream.aggregate.KeptFigures;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * What windows give that overlap, asked for in the order of time: each pane is added twice, however many windows it is
- * in.
+ * The results of overlapping windows, asked for in the order of time: each pane is added twice, however many windows it
+ * is in.
  *
  * <pre>
  *   panes     |  a  |  b  |  c  |  d  |  e  |  f  |

@@ -34,7 +34,7 @@ import org.apache.spark.sql.types.StructType;
  *   one value per key:  timer, sessions [start, last, figures] in the order of time
  * </pre>
  *
- * <p>Figures are kept in the form of a payload, so that joining two sessions is to add the one to the other. Payload:
+ * <p>Figures are kept in the form of a payload, so that joining two sessions means adding one to the other. Payload:
  * the figures' fields, then the row's time. Times are in microseconds, the clock's in milliseconds.
  */
 public final class Sessions extends Operator {
@@ -57,10 +57,10 @@ public final class Sessions extends Operator {
   private transient TreeMap<Long, Session> sessions;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param time the payload's field with a row's time; those before it are the figures
-   * @param afterMs so long after its last row and the gap, a session ends
+   * @param afterMs how long after its last row and the gap a session ends
    * @param finalOnly whether only the last result is sent, when the session ends
    */
   public record Told(List<Accumulators.Told> accumulators, String time, long gapMs, long afterMs, boolean finalOnly) {}
@@ -127,7 +127,7 @@ public final class Sessions extends Operator {
     return out.iterator();
   }
 
-  /** Adds a row to the session that it touches, or joins the two between which it stands. */
+  /** Adds a row to the session that it touches, or joins the two that it lies between. */
   private void join(InternalRow key, InternalRow payload, Map<Long, Object[]> before, Moment moment) {
     long at = payload.getLong(time);
     Session left = touching(sessions.floorEntry(at), at, moment);
@@ -156,7 +156,7 @@ public final class Sessions extends Operator {
     return near && !over(session.last, moment) ? session : null;
   }
 
-  /** Remembers what was last said of a session, before it changes. */
+  /** Remembers what was last sent for a session, before it changes. */
   private void touch(InternalRow key, Session session, Map<Long, Object[]> before) {
     if (!session.figures.isOpen()) {
       session.figures.open();
@@ -203,7 +203,7 @@ public final class Sessions extends Operator {
     return last ? out.iterator() : Collections.emptyIterator();
   }
 
-  /** When a session, or a row by itself, whose last time this is comes to its end. */
+  /** When a session, or a row by itself, ends, given its last time. */
   private long closes(long lastTime) {
     return Math.floorDiv(lastTime + gap, 1000L) + allowed;
   }

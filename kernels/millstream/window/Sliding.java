@@ -51,7 +51,7 @@ public final class Sliding extends GroupOperator {
   private transient boolean kept;
 
   /**
-   * What it is told.
+   * Its settings.
    *
    * @param back the payload's first field of those that take a row back; there are as many as before it
    * @param end the payload's field that says when a row leaves
@@ -111,7 +111,7 @@ public final class Sliding extends GroupOperator {
     oldest = Math.min(oldest, leaves);
     latest = Math.max(latest, leaves);
     if (over(moment) - oldest >= size) {
-      // Of a backlog, no more than about twice the size is kept while it is worked off.
+      // Of a backlog, no more than about twice the size is kept while it is processed.
       leave(moment);
     }
   }
@@ -171,7 +171,7 @@ public final class Sliding extends GroupOperator {
     return saved == null ? null : figures.result(key);
   }
 
-  /** Lets go what has left, and saves the rest. */
+  /** Drops what has left, and saves the rest. */
   private Iterator<Change> left(InternalRow key, Object[] before, Moment moment) {
     leave(moment);
     Object[] after = figures.result(key);

@@ -1,4 +1,4 @@
-"""`ms.bootstrap`: a job that begins with state that was made elsewhere."""
+"""`ms.bootstrap`: a job that starts with state from elsewhere."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def bootstrap(
     spark: SparkSession | None = None,
     **named: Any,
 ) -> Restored:
-    """Makes the job's checkpoint, which must be new, with state that was made elsewhere: `run` then goes on from there.
+    """Creates the job's checkpoint, which must be new, with state from elsewhere: `run` then continues from there.
 
-    By the names of steps, as keywords or in a dict: a data frame of Spark, pandas or Polars, an Arrow table, or the
+    State is given by step name, as keywords or in a dict: a Spark, pandas or Polars data frame, an Arrow table, or the
     path of Parquet, CSV or JSON files. A row has the key's columns, and the state's as `millstream state` shows them.
-    Of an aggregate, results may stand for what is kept; of a process, the columns are its state variables. A step that
-    keeps several lists takes a dict of them. `start_empty`: steps over tables that begin with nothing nevertheless.
+    For an aggregate you may give its results instead of its state; for a process, the columns are its state variables.
+    A step that keeps several lists takes a dict of them. `start_empty`: steps over tables that may start without state.
     """
     from millstream.runtime.savepoints.bootstrapping import bootstrapped
     from millstream.runtime.savepoints.of_job import session_for

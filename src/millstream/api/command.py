@@ -1,7 +1,7 @@
-"""What the command line says of the jobs in a file, over what the file itself says.
+"""What the command line says about the jobs in a file; it overrides what the file itself says.
 
-`millstream run` and `millstream explain` execute the file inside `commanded`; a job looks here when it is
-made and when it is run.
+`millstream run` and `millstream explain` execute the file inside `commanded`; a job looks here when it is created and
+when it is run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NotToRun(BaseException):
-    """The file has come to running a job that is only to be explained. No Exception: no file may catch it."""
+    """Raised when the file runs a job that is only to be explained. Not an Exception: no file may catch it."""
 
 
 @dataclass
@@ -38,18 +38,18 @@ class Command:
     backfill: bool = False
     explain: bool = False
     when_planned: Callable[[Job, JobPlan], None] | None = None
-    """Told what is about to be run."""
+    """Called with what is about to run."""
     when_started: Callable[[Run], None] | None = None
-    """Told what runs."""
+    """Called with what runs."""
     jobs: list[Job] = field(default_factory=list)
-    """Those that the file made, in order."""
+    """The jobs that the file created, in order."""
     reached: Job | None = None
-    """The one that it was about to run, where none is to be run."""
+    """The job that it was about to run, if none is to be run."""
     started: bool = False
     """Whether the file ran one of them itself."""
 
     def start(self, job: Job, mode: Mode | None) -> Mode | None:
-        """The mode to start in. Its checkpoint was set when it was made."""
+        """The mode to start in. The checkpoint was set when the job was created."""
         if self.explain:
             self.reached = job
             raise NotToRun

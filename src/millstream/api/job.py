@@ -1,4 +1,4 @@
-"""A job: sources, what is made of them, and sinks."""
+"""A job: sources, steps, and sinks."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ LOG = logging.getLogger("millstream")
 class Job:
     """A dataflow with a name. Declare sources with `stream` and `table`, then `run` it.
 
-    `checkpoint`: the folder that holds its progress and state, `.millstream/NAME` in the working folder if nothing is
-    said: a job that is started again goes on from there. `parallelism`: into how many parts its state is divided.
-    `shared_disk`: whether local folders are the same on all machines of a cluster, as on a mounted disk.
+    `checkpoint`: the folder that holds its progress and state, by default `.millstream/NAME` in the working folder. A
+    job that is started again continues from there. `parallelism`: the number of parts its state is divided into.
+    `shared_disk`: whether all machines of a cluster share the local folders, as on a mounted disk.
     """
 
     def __init__(
@@ -57,12 +57,12 @@ class Job:
             raise step.error("MS-PLAN-008", f"cannot run with parallelism {parallelism}.", hint="1 or more")
         self.name = name
         self.checkpoint = (command and command.checkpoint) or checkpoint or f".millstream/{name}"
-        files_at(self.checkpoint, here())  # an error if nothing can be kept there
+        files_at(self.checkpoint, here())  # an error if it cannot hold a checkpoint
         self.parallelism = parallelism
         self.shared_disk = shared_disk
         self._sinks: tuple[nodes.Sink, ...] = ()
         self._was: dict[str, str] = {}
-        """Steps that had other names when state of theirs was saved."""
+        """Steps that had other names when their state was saved."""
         self._codes = Codes()
         if command is not None:
             command.jobs.append(self)
@@ -81,8 +81,8 @@ class Job:
         """A stream of facts: `job.stream(journal.source("likes"), schema="liker STRING, at TIMESTAMP")`.
 
         `time`: the column with a row's event time, or `ms.processing_time()`. `lateness`: how late rows may be.
-        `idle_after`: when no row came for so long, time goes on without this source. `history`: where the rows are that
-        came before its first one, `files.source("archive", format="parquet")`; `run(backfill=True)` begins with them.
+        `idle_after`: after how long without rows time goes on without this source. `history`: where the rows before its
+        first one are, `files.source("archive", format="parquet")`; `run(backfill=True)` begins with them.
         """
         if source.changelog:
             raise Step(name or source.label, here()).error(
@@ -120,8 +120,8 @@ class Job:
     ) -> Table:
         """A relation that changes: the latest row of each key, or a changelog.
 
-        `time`: the column that says since when a row is so. With `lateness` the watermark waits for the table, too,
-        unless it has brought nothing for `idle_after`. `history`: as for `stream`.
+        `time`: the column that says since when a row is valid. With `lateness` the watermark waits for the table, too,
+        unless it has had no rows for `idle_after`. `history`: as for `stream`.
         """
         source = self._bound(source, name)
         if isinstance(source, ReceivedSource):
@@ -136,7 +136,7 @@ class Job:
         return Table(self, build.table(node, keys))
 
     def static(self, source: SourceOptions, schema: str | None = None, *, name: str | None = None) -> Static:
-        """Rows that do not change while the job runs, for `enrich`: read when it starts, and held by every task."""
+        """Rows that do not change while the job runs, for `enrich`: read at the start, and held by every task."""
         return Static(self, build.static(source, schema, name))
 
     def _dead_letters(self, node: nodes.Source) -> None:
@@ -160,7 +160,7 @@ class Job:
 
     def explain(self) -> str:
         """The dataflow as a tree: operators, keys, append or changelog, stages, sinks with their guarantee; which
-        sources hold time back; and what the Spark session that is there lacks for real time."""
+        sources hold time back; and what the current Spark session lacks for real time."""
         from millstream.runtime.real_time import warnings_of_session
 
         plan = self.plan()
@@ -187,13 +187,12 @@ class Job:
         progress: bool = False,
         metrics_port: int | None = None,
     ) -> Run:
-        """Starts the job and gives the run, to watch, wait for and stop: as `run` does, but without waiting.
+        """Starts the job and returns the run, to watch, wait for and stop: like `run`, but without waiting.
 
         A batch has ended when this returns, and so has the reading of history if `backfill` asks for it. Any other run
-        goes on in the background, but a failure is only noticed, and the job started again, in `run.poll()` and
-        `run.wait()`. `progress`: while it is waited for, show on stderr
-        what it does. `metrics_port`: serve its figures to Prometheus on this port of this machine; 0: on any that is
-        free, see `Run.metrics_url`.
+        continues in the background, but only `run.poll()` and `run.wait()` notice a failure and restart the job.
+        `progress`: show on stderr what it does, while `wait()` runs. `metrics_port`: serve its figures to Prometheus on
+        this port of this machine; 0: on any free port, see `Run.metrics_url`.
         """
         from millstream.runtime.backfill import begin_job
         from millstream.runtime.run import Setting
@@ -209,7 +208,7 @@ class Job:
                 hint="use ms.batch(), ms.micro_batch(), ms.available_now() or ms.real_time()",
             )
         kept = checkpoints or DEFAULT
-        kept.retained(chosen)  # an error if that cannot be told
+        kept.retained(chosen)  # an error if keep_for has no meaning in this mode
         setting = Setting(chosen, self.checkpoint, self.parallelism, spark, self._place(on), kept)
         policy = (command and command.restarts) or restarts or no_restart()
         plan = self.plan()
@@ -239,14 +238,14 @@ class Job:
         progress: bool = False,
         metrics_port: int | None = None,
     ) -> Run:
-        """Runs the job until its input ends, it fails for good, or it is told to stop: by Ctrl-C or SIGTERM.
+        """Runs the job until its input ends, it fails for good, or Ctrl-C or SIGTERM stops it.
 
-        `mode`: `ms.batch()`, `ms.available_now()`, `ms.micro_batch()` or `ms.real_time()`; without one in real time.
+        `mode`: `ms.batch()`, `ms.available_now()`, `ms.micro_batch()` or `ms.real_time()`; by default real time.
         `restarts`: what to do if it fails. `checkpoints`: how long they are kept and what to do if one fails,
-        `ms.checkpoints(…)`. `on`: where to run, `ms.cluster("spark://…")`; without it in the session that is there,
-        where spark-submit says, or on this machine. `spark`: a session of your own. `backfill`: a new job first reads
-        the `history=` of its sources, and then goes on with the sources themselves. `progress` and `metrics_port`: as
-        for `start`. Gives the run, which has ended: how, and what it counted.
+        `ms.checkpoints(…)`. `on`: where to run, `ms.cluster("spark://…")`; by default in the active session, where
+        spark-submit says, or on this machine. `spark`: a session of your own. `backfill`: a new job first reads the
+        `history=` of its sources, and then the sources themselves. `progress` and `metrics_port`: as for `start`.
+        Returns the run, which says how it ended and what it counted.
         """
         run = self.start(
             mode,
@@ -264,7 +263,7 @@ class Job:
     def state(
         self, at: int | None = None, *, operators: Iterable[str] | None = None, spark: SparkSession | None = None
     ) -> SavedState:
-        """What its steps have in state, after the last epoch or an earlier one that is kept: typed rows.
+        """The state of its steps as typed rows, after the last epoch or an earlier one that is kept.
 
         The job may be running, here or elsewhere.
         """
@@ -285,13 +284,13 @@ class Job:
         on: Cluster | None = None,
         spark: SparkSession | None = None,
     ) -> Restored:
-        """Makes the job's checkpoint, which must be new, out of a savepoint: `run` then goes on from there.
+        """Creates the job's checkpoint, which must be new, from a savepoint: `run` then continues from there.
 
-        Steps are found by name. `was`: the old names of those that have new ones. `drop`: steps whose state is given
-        up. `start_empty`: new steps that begin with nothing although rows may be taken back that they have not seen.
-        `from_now`: steps whose new figures count from now on, where nothing was kept of what came before.
-        `new_sources`: sources that are read from where their options say, as in a new job. `fork`: the job that was
-        saved is left as it is; write into other sinks than it does.
+        Steps are found by name. `was`: the old names of steps with new ones. `drop`: steps whose state is given up.
+        `start_empty`: new steps that start without state although rows may be taken back that they have not seen.
+        `from_now`: steps whose new results count from now on, because the state does not cover what came before.
+        `new_sources`: sources that are read from where their options say, as in a new job. `fork`: leaves the saved job
+        as it is; write to other sinks than it does.
         """
         from millstream.runtime.savepoints.matching import Choices
 
@@ -308,13 +307,13 @@ class Job:
         return restored(self.name, self.plan(), *place, savepoint, choices.knowing(self._was))
 
     def _place(self, on: Cluster | None) -> Cluster:
-        """Where to run: what the command line says goes before what the file says."""
+        """Where to run: the command line takes precedence over the file."""
         command = current()
         said = (on or Cluster()).under(command.on if command else None)
         return replace(said, shared_disk=said.shared_disk or self.shared_disk)
 
     def _default(self, spark: SparkSession | None) -> Mode:
-        """Real time; of a job with Python code, only where it can run in it."""
+        """Real time; with Python code, only if the job can run in real time."""
         from millstream.runtime.real_time import why_python_cannot
 
         why = why_python_cannot(self.plan(), spark)
@@ -334,7 +333,7 @@ def count(number: int, what: str) -> str:
 
 
 def refuse_company(sinks: tuple[nodes.Sink, ...]) -> None:
-    """Rows that are not made into records cannot go the way of those that are."""
+    """A sink that takes rows instead of records must be the job's only one."""
     lonely = next((sink for sink in sinks if sink.options.format == "rows"), None)
     if lonely is not None and len(sinks) > 1:
         raise Step(lonely.name, lonely.at).error(

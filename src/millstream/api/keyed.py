@@ -1,4 +1,4 @@
-"""A stream by key, and what a process makes of it."""
+"""A stream by key, and the output of a process over it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class KeyedStream(GroupedTable):
     ) -> Processed:
         """Python code with state, for the rows of each key: `likes.key_by("pair").process(Matcher)`.
 
-        `time`: the column of what it yields that is the event time.
+        `time`: which column of the rows that it yields is the event time.
         """
         kind = process if isinstance(process, type) else type(process)
         step = Step(name or (kind.__name__ if issubclass(kind, Process) else "process"), here())
@@ -58,7 +58,7 @@ class Processed(Stream):
         return Stream(self._job, times.timed(python.output(process, number), time, process.schemas[number], step))
 
     def named(self, name: str, *, was: str | None = None) -> Self:
-        """Names the process, under which its state is found again."""
+        """Names the process. Its state is found again by that name."""
         given = super().named(name, was=was)._node.given
         named = python.output(replace(self._process("named"), given=given), 0)
         return self._same(replace(self._node, input=named) if isinstance(self._node, Timed) else named)

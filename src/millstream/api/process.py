@@ -14,7 +14,7 @@ from millstream.plan.python import StateVar
 
 
 class Surroundings(Protocol):
-    """What a process is told of, and can ask for, while it runs."""
+    """What a process sees, and can ask for, while it runs."""
 
     watermark: datetime | None
     now: datetime
@@ -29,7 +29,7 @@ class Surroundings(Protocol):
 
 
 class Process:
-    """Code that sees the rows of each key one by one, with state of its own per key.
+    """Code that sees the rows of each key one by one, with state for each key.
 
     class Matcher(ms.Process):
         output = "liker STRING, liked STRING"
@@ -50,12 +50,12 @@ class Process:
     def on_row(self, key: Any, row: Any) -> Any:
         """Called for every row of a key. Yields rows: dicts by column, or tuples in the columns' order.
 
-        It may be async, as may the methods for timers: for calls of services and models.
+        It may be async, as may the timer methods, to call services and models.
         """
         raise NotImplementedError
 
     def on_batch(self, batch: KeyedBatch) -> Any:
-        """In place of `on_row`: called with the rows of many keys at once; gives an Arrow batch of rows, or None.
+        """Instead of `on_row`: called with the rows of many keys at once; returns an Arrow batch of rows, or None.
 
         State is a column, too: `self.total.column()` has a value for each key, `self.total.set_column(…)` sets them.
         """
@@ -66,7 +66,7 @@ class Process:
         return Output(name, columns)
 
     def set_timer(self, at: datetime) -> None:
-        """Asks for `on_timer(key, at)` when event time has come so far; a time that has passed: as soon as may be."""
+        """Calls `on_timer(key, at)` when event time reaches `at`; if that has passed, as soon as possible."""
         self._expects("on_timer")
         self._around.set_timer(at)
 
@@ -74,7 +74,7 @@ class Process:
         self._around.delete_timer(at)
 
     def set_processing_timer(self, at: datetime) -> None:
-        """Asks for `on_processing_timer(key, at)` when the clock has come so far. Batch mode does not wait for it."""
+        """Calls `on_processing_timer(key, at)` when the clock reaches `at`. Batch mode does not wait for it."""
         self._expects("on_processing_timer")
         self._around.set_processing_timer(at)
 
@@ -120,7 +120,7 @@ CALLBACKS = {
 
 
 def described(process: object, codes: python.Codes, step: Step) -> python.ProcessCode:
-    """What the plan must know of a process; refused where it cannot work."""
+    """What the plan must know about a process; an error if it cannot work."""
     kind = process if isinstance(process, type) else type(process)
     if not issubclass(kind, Process):
         raise step.error(
@@ -198,7 +198,7 @@ def check_callback(kind: type, name: str, wanted: str, step: Step) -> None:
 
 
 def states(kind: type) -> list[StateVar]:
-    """The state that a class and those that it is made from declare, in order."""
+    """The state that a class and its base classes declare, in order."""
     found: dict[str, StateVar] = {}
     for part in reversed(kind.__mro__):
         for name, var in vars(part).items():

@@ -38,7 +38,7 @@ class Relation:
         return type(self)(self._job, node)
 
     def _other(self, other: Relation | Static, call: str, kinds: tuple[type, ...] = ()) -> Node:
-        """Another relation's node. `kinds`: what may be given besides streams and tables."""
+        """Another relation's node. `kinds`: what is allowed besides streams and tables."""
         step = Step(call, here())
         if not isinstance(other, (Relation, *kinds)):
             hint = "streams are enriched from it: enrich(…)" if isinstance(other, Static) else None
@@ -52,8 +52,8 @@ class Relation:
         return other._node
 
     def named(self, name: str, *, was: str | None = None) -> Self:
-        """Gives the last step a name of its own, under which its state is found again when the job changes. `was`: the
-        name that it had when a savepoint was taken."""
+        """Names the last step. Its state is found again by that name when the job changes. `was`: the name that the
+        step had when a savepoint was taken."""
         step = Step(name, here())
         if was is not None:
             self._job._was[name] = was
@@ -92,7 +92,7 @@ class Relation:
     ) -> Self:
         """A new row for each row, by a Python function: `map(lambda row: {"n": row.a + 1}, schema="n BIGINT")`.
 
-        `batches`: the function takes and gives Arrow batches. `on_error`: "fail", "skip", or a sink for dead letters.
+        `batches`: the function takes and returns Arrow batches. `on_error`: "fail", "skip", or a sink for dead letters.
         `time`: the column of the new rows that is their event time.
         """
         return self._called("map", function, schema, batches, on_error, name, time)
@@ -110,11 +110,11 @@ class Relation:
         name: str | None = None,
         time: str | None = None,
     ) -> Self:
-        """A new row for each row, by an async function: for calls of services and models.
+        """A new row for each row, by an async function, to call services and models.
 
-        Up to `in_flight` rows of a task are awaited at once; results come in the rows' order, or, not `ordered`, as
-        soon as they are there. A call that takes longer than `timeout`, or fails, is repeated up to `retries` times,
-        after a pause that doubles. The rest as for `map`.
+        Up to `in_flight` rows of a task are awaited at once; results come in the rows' order, or, if not `ordered`, as
+        soon as they arrive. A call that takes longer than `timeout`, or fails, is repeated up to `retries` times, after
+        a pause that doubles. The rest is as for `map`.
         """
         awaits = python.Awaits(in_flight, milliseconds(timeout), retries, ordered)
         return self._called("map", function, schema, False, on_error, name, time, awaits)
@@ -128,7 +128,7 @@ class Relation:
         name: str | None = None,
         time: str | None = None,
     ) -> Self:
-        """Any number of rows for each row: the function yields them, or gives a list."""
+        """Any number of rows for each row: the function yields them, or returns a list."""
         return self._called("flat_map", function, schema, False, on_error, name, time)
 
     def filter(
@@ -139,7 +139,7 @@ class Relation:
         on_error: str | SinkOptions = "fail",
         name: str | None = None,
     ) -> Self:
-        """The rows for which a Python function says True."""
+        """The rows for which a Python function returns True."""
         return self._called("filter", function, None, batches, on_error, name)
 
     def _called(
@@ -168,7 +168,7 @@ class Relation:
         return GroupedTable(self._job, self._node, keys)
 
     def agg(self, **named: str) -> Table:
-        """One row of all rows, also if there are none: `agg(n="count(*)")`."""
+        """One row over all rows, even if there are none: `agg(n="count(*)")`."""
         return Table(self._job, build.aggregate(self._node, (), named))
 
     def intersect(self, other: Relation, *, all: bool = False) -> Table:
@@ -182,7 +182,8 @@ class Relation:
     def top(self, n: int, by: str, per: str | tuple[str, ...] = (), *, rank: str | None = None) -> Table:
         """The first n rows in an order, of all or of each group: `top(3, by="price DESC, at", per="auction")`.
 
-        Rows that are alike in the order go by all their columns. `rank`: a column with each row's place, from 1.
+        Rows that are equal in that order are ordered by all their columns. `rank`: a column with each row's place, from
+        1.
         """
         return Table(self._job, top.top(self._node, n, by, names(per), rank))
 
@@ -194,7 +195,7 @@ class Relation:
         return Table(self._job, top.dedup(self._node, keys, keep, by))
 
     def to(self, sink: SinkOptions, *, name: str | None = None) -> None:
-        """Writes to a sink: a stream as it is, a table as upserts by its key, or as a changelog if the sink says so."""
+        """Writes to a sink: a stream as it is, a table as upserts by its key, or as a changelog if the sink is one."""
         self._job._add(build.sink(self._node, sink, None, name))
 
     def explain(self) -> str:
@@ -247,10 +248,11 @@ class Stream(Relation):
         return joined(self, other, on, how, ttl, broadcast)
 
     def enrich(self, table: Table | Static, on: str, *, how: str = "left", as_of: str | None = None) -> Stream:
-        """Each row with what a table knows of it, once: `likes.as_("l").enrich(people.as_("p"), on="l.liker = p.id")`.
+        """Each row with what a table knows about it, once: `likes.as_("l").enrich(people.as_("p"), on="l.liker =
+        p.id")`.
 
-        Rows of which the table knows nothing have NULLs; `how="inner"` leaves them out. `as_of="l.at"`: as the table
-        was at the row's time, sent when the watermark has passed it.
+        Rows without a match in the table get NULLs; `how="inner"` leaves them out. `as_of="l.at"`: as the table was at
+        the row's time, sent when the watermark has passed it.
         """
         other = self._other(table, "enrich", (Static,))
         return Stream(self._job, enriching.enrich(self._node, other, on, how, as_of))
@@ -258,8 +260,8 @@ class Stream(Relation):
     def window(self, window: Window, *, allowed_lateness: str = "0 seconds") -> WindowedStream:
         """Rows by stretches of time: `window(ms.tumbling("1 minute"))`.
 
-        Results are corrected until the watermark has passed a window's end by `allowed_lateness`. What comes later is
-        not counted in, but counted: `run.late()`, and given by `late()`.
+        Results are corrected until the watermark has passed a window's end by `allowed_lateness`. Later rows do not
+        change the result: `run.late()` counts them, and `late()` gives them as a stream.
         """
         return WindowedStream(self._job, windows.windowed(self._node, window, allowed_lateness))
 
@@ -276,7 +278,7 @@ class Stream(Relation):
 
         `by`: what the time is, if not the event time. `within`: a stream again; a row is dropped if one that agrees
         with it was let through and is no further away in event time: `dedup("id", within="1 hour")`; or, with
-        `keep="last"`, if one follows it no later than that, which is waited for.
+        `keep="last"`, if one follows it no later than that, for which each row waits.
         """
         if within is None:
             return super().dedup(*keys, keep=keep, by=by)
@@ -305,7 +307,7 @@ class Table(Relation):
     """A relation that changes: rows are added and taken back."""
 
     def key_by(self, *columns: str, **named: str) -> NoReturn:
-        """A table cannot be processed row by row: what of a row that is taken back?"""
+        """Refused: a table cannot be processed row by row, because rows may be taken back."""
         raise Step("key_by", here()).error(
             "MS-PROCESS-006",
             "is to process a table, whose rows change, with Python code.",
@@ -350,7 +352,7 @@ def joined(left: Relation, right: Relation, on: str, how: str, ttl: str | None, 
 
 
 class GroupedTable:
-    """Rows in groups; `agg` says what is wanted of each."""
+    """Rows in groups; `agg` says what to compute for each."""
 
     def __init__(self, job: Job, node: Node, keys: tuple[NamedExpr, ...], condition: str | None = None) -> None:
         self._job = job
@@ -382,8 +384,8 @@ class WindowedStream:
         return WindowedGroups(self._job, self._rows, ()).agg(**named)
 
     def late(self) -> Stream:
-        """The rows that come when their window is closed, whole, each with `window_start` and `window_end`; and those
-        that have no time, with NULLs there."""
+        """The rows that arrive after their window is closed, whole, each with `window_start` and `window_end`; and rows
+        without a time, with NULLs there."""
         return Stream(self._job, operators.LateRows(None, here(), self._rows.node, self._rows.closing))
 
 
@@ -401,9 +403,9 @@ class WindowedGroups:
         return WindowedGroups(self._job, self._rows, self._keys, condition)
 
     def agg(self, **named: str) -> WindowedTable:
-        """One row per window and group, with `window_start` and `window_end`; every change of it is sent.
+        """One row per window and group, with `window_start` and `window_end`; every change is sent.
 
-        Of a sliding window there is one row per group, without those columns.
+        A sliding window gives one row per group, without those columns.
         """
         return WindowedTable(self._job, windows.aggregate(self._rows, self._keys, named, self._condition))
 
@@ -414,7 +416,7 @@ class WindowedTable(Table):
     def final(self, *, time: str | None = None) -> Stream:
         """Each window's result once, when the watermark has passed its end: a stream.
 
-        `time`: a column more, the stream's event time, with the window's last millisecond: `final(time="window_time")`.
+        `time`: adds a column with the window's last millisecond, the stream's event time: `final(time="window_time")`.
         Windows of windows and joins within a time can follow.
         """
         return Stream(self._job, windows.final(self._node, time))

@@ -15,7 +15,7 @@ class Store(Protocol):
     """Where the items of the current key are; set while a process runs."""
 
     def get(self, key: Any) -> Any:
-        """The item under a key, or None; of a value, the value, under the key None."""
+        """The item under a key, or None. A value is kept under the key None."""
 
     def put(self, key: Any, value: Any) -> None: ...
 
@@ -35,7 +35,7 @@ class ColumnStore(Protocol):
 
 
 class State:
-    """Something that is kept per key. `ttl`: how long after it was last written an item is there to be read."""
+    """Something that is kept per key. `ttl`: how long an item can be read after it was last written."""
 
     kind = ""
 
@@ -54,7 +54,7 @@ class State:
         return self._store
 
     def clear(self) -> None:
-        """Forgets all of it."""
+        """Removes all of it."""
         self.store.clear()
 
 
@@ -75,7 +75,7 @@ class ValueState(State):
         return self.columns.column()
 
     def set_column(self, values: Any) -> None:
-        """In `on_batch`: an Arrow array, or a list, with a new value for every key; NULL forgets a key's value."""
+        """In `on_batch`: an Arrow array, or a list, with a new value for every key; NULL clears a key's value."""
         self.columns.set_column(values)
 
     def get(self, default: Any = None) -> Any:

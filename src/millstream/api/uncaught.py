@@ -1,4 +1,4 @@
-"""An error of ours that nobody catches: a script ends with what it says, not with pages of traceback.
+"""Handles our uncaught errors: a script ends with the error's text, not with pages of traceback.
 
 With `MILLSTREAM_VERBOSE=1` all of it is shown: the traceback, and what the JVM said.
 """
@@ -23,7 +23,7 @@ def text(error: MillstreamError, trace: TracebackType | None) -> str:
 
 
 def install() -> None:
-    """Whoever handled uncaught errors before still does so for all others."""
+    """The earlier handler of uncaught errors still gets all others."""
     before = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of saved state, as a table for people and as JSON for programs."""
+"""What happens to saved state, as a table for users and as JSON for scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from millstream.runtime.savepoints.matching import Change
 
 INCOMPATIBLE = 1
-"""The exit code if something is in the way."""
+"""The exit code if the job could not continue."""
 
 
 def listed(changes: Sequence[Change]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`millstream checkpoints`: what became of a job's last checkpoints."""
+"""`millstream checkpoints`: a job's last checkpoints."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NONE = "–"
 
 @click.command()
 @click.argument("job")
-@click.option("--last", default=20, show_default=True, type=click.IntRange(1), help="Of how many epochs.")
-@click.option("--tasks", is_flag=True, help="A line for each task, with the steps whose state it keeps.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--last", default=20, show_default=True, type=click.IntRange(1), help="The number of epochs to show.")
+@click.option("--tasks", is_flag=True, help="Print a line for each task, with the steps whose state it keeps.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @verbose.option
 def checkpoints(job: str, last: int, tasks: bool, as_json: bool) -> None:
-    """Show the last checkpoints of JOB: when, how long, how large.
+    """Show the last checkpoints of JOB: when they were taken, how long they took, how large they are.
 
     JOB is the file with the job, its checkpoint's folder, or its name if the checkpoint is in .millstream.
     """

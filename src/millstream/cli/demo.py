@@ -1,4 +1,4 @@
-"""`millstream demo`: the main job, live, and at its end the proof that it was right."""
+"""`millstream demo`: the main job, live, and at the end the proof that it was right."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from millstream.plan.modes import milliseconds
 
 
 @click.command()
-@click.option("--for", "length", metavar="TIME", help="End after so long: 30s, 5m. Otherwise Ctrl-C ends it.")
+@click.option("--for", "length", metavar="TIME", help="End after this time: 30s, 5m. By default it runs until Ctrl-C.")
 @click.option("--rate", type=click.FloatRange(min=1), default=500, show_default=True, help="Likes a second.")
 @click.option("--every", default="2s", show_default=True, metavar="TIME", help="How long an epoch lasts.")
-@click.option("--path", type=click.Path(path_type=Path), help="Keep the journal in this folder, for a look later.")
+@click.option("--path", type=click.Path(path_type=Path), help="Keep the journal in this folder.")
 @verbose.option
 def demo(length: str | None, rate: float, every: str, path: Path | None) -> None:
     """Run the main job: likes stream in, matches stream out."""

@@ -1,4 +1,4 @@
-"""`millstream diff`: what becomes of saved state in a changed job, before anything is started."""
+"""`millstream diff`: what happens to saved state in a changed job, before anything is started."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from millstream.cli.restore_choices import Chosen, choices
 @or_managed
 @verbose.option
 def diff(saved: str, file: Path, chosen: Chosen, manager: Manager) -> None:
-    """Show what would become of the state in SAVED, a savepoint or a checkpoint, if the job in FILE went on from it.
+    """Show what would happen to the state in SAVED, a savepoint or a checkpoint, if the job in FILE continued from it.
 
-    SAVED may also be the name of a job at a manager. Nothing is started or written. The exit code is 1 if something is
-    in the way.
+    SAVED may also be the name of a job at a manager. Nothing is started or written. The exit code is 1 if the job could
+    not continue.
     """
     if manager.has(saved):
         diff_at(manager, saved, file, chosen)

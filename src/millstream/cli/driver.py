@@ -1,6 +1,6 @@
 """The driver of `millstream run --deploy-mode cluster`, on a machine of the cluster: Spark starts this file there.
 
-`driver.py FOLDER FILE OPTION…`: works in FOLDER, if one is named, and runs the job in FILE, which came along.
+`driver.py FOLDER FILE OPTION…`: works in FOLDER, if one is named, and runs the job in FILE, which Spark sent along.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def main(folder: str, file: str, *options: str) -> None:
     except ImportError as error:
         message = f"MS-CLUSTER-005: the driver's Python, {sys.executable}, does not have Millstream."
         sys.exit(f"{message}\n  found: {error}\n  {PACK}")
-    # Before the working folder changes. All that came along lies side by side here, as links.
+    # Before the working folder changes. All files that were sent along are side by side here, as links.
     job = Path(file).absolute()
     if any(job.parent.glob("*.jar")):
         os.environ.setdefault("MILLSTREAM_JARS", str(job.parent))

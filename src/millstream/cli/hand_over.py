@@ -19,7 +19,7 @@ from millstream.spark.submit import Submission, submit
 
 @dataclass(frozen=True)
 class Options:
-    """Those of `millstream run` that the driver is to have."""
+    """The options of `millstream run` that are passed to the driver."""
 
     mode: str | None
     every: str | None
@@ -45,7 +45,7 @@ class Options:
 
 
 def hand_over(file: Path, on: Cluster, options: Options) -> None:
-    """What is wrong with the job, or missing for it, is said here, before the cluster hears of it."""
+    """Errors in the job, and missing requirements, are reported here, before the job reaches the cluster."""
     looked = Command(checkpoint=options.checkpoint, on=on, parallelism=options.parallelism, explain=True)
     execute(file, looked)
     job = looked.reached or the_job(file, looked)
@@ -54,7 +54,7 @@ def hand_over(file: Path, on: Cluster, options: Options) -> None:
     ahead.check(on, driver_too=True)
     shared = ("--shared-disk",) if on.shared_disk else ()
     said = ("--master", str(on.master), "--quiet", *shared, *options.words())
-    # What the job names by a relative path is the same there as here.
+    # A relative path in the job means the same there as here.
     folder = str(Path.cwd()) if on.shared_disk else ""
     click.echo(f"{job.name}: starting on {on.master}", err=True)
     try:

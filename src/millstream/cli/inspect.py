@@ -12,10 +12,10 @@ from millstream.runtime.savepoints.manifest import read_savepoint
 
 @click.command()
 @click.argument("savepoint")
-@click.option("--json", "as_json", is_flag=True, help="The whole manifest.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole manifest.")
 @verbose.option
 def inspect(savepoint: str, as_json: bool) -> None:
-    """Show what SAVEPOINT holds: which job's, of which epoch, where its sources are, its state by step."""
+    """Show what SAVEPOINT holds: its job and epoch, where its sources are, and its state by step."""
     saved = read_savepoint(savepoint)
     manifest = saved.manifest
     if as_json:

@@ -14,8 +14,8 @@ import click
 def jars(name: str, folder: str) -> None:
     """Fetch the jars that NAME needs: kafka, rabbitmq, s3, or a connector that you have installed.
 
-    A job takes them from the folder by jars="FOLDER", or by MILLSTREAM_JARS. On a cluster they may be installed among
-    Spark's own jars instead: Millstream's kernels are put there, too.
+    A job takes them from the folder that jars="FOLDER" or MILLSTREAM_JARS names. On a cluster you can install them
+    among Spark's own jars instead, together with Millstream's kernels, which are put into the folder, too.
     """
     from millstream.connectors import Jars, jar_set
     from millstream.spark.packages import JAR, files

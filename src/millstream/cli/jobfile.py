@@ -1,4 +1,4 @@
-"""A file with a job in it: executed, with errors told in the user's own lines."""
+"""A file with a job in it: executed, with errors that show the user's own lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIBRARIES = (PACKAGE, *(sysconfig.get_path(name) for name in ("stdlib", "purelib
 
 
 def execute(file: Path, command: Command) -> None:
-    """Executes the file as if it were imported: what stands under `if __name__ == "__main__"` is left out."""
+    """Executes the file as if it were imported: what is under `if __name__ == "__main__"` is left out."""
     try:
         source = file.read_bytes()
     except FileNotFoundError:
@@ -55,7 +55,7 @@ def failed(file: Path, error: Exception) -> MillstreamError:
 
 
 def the_job(file: Path, command: Command) -> Job:
-    """The one job that the file made."""
+    """The one job that the file declares."""
     if not command.jobs:
         raise MillstreamError("MS-CLI-004", f"{file} makes no job.", hint='it needs a job = ms.Job("name")')
     if len(command.jobs) > 1:
@@ -70,7 +70,7 @@ def the_job(file: Path, command: Command) -> Job:
 
 
 def job_of(file: Path, checkpoint: str | None = None, parallelism: int | None = None) -> Job:
-    """The job in a file, which is not run: the one that it would run, or the only one that it makes."""
+    """The job in a file, without running it: the one that it would run, or the only one that it declares."""
     command = Command(checkpoint=checkpoint, parallelism=parallelism, explain=True)
     execute(file, command)
     return command.reached or the_job(file, command)

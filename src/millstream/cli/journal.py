@@ -29,7 +29,7 @@ _path = click.option(
     envvar="MILLSTREAM_JOURNAL",
     default="./journal",
     show_default=True,
-    help="The journal: a folder, hdfs://… or s3a://…; else $MILLSTREAM_JOURNAL.",
+    help="The journal: a folder, hdfs://… or s3a://…; by default $MILLSTREAM_JOURNAL.",
 )
 
 
@@ -60,7 +60,7 @@ def create(
 @click.argument("topic")
 @_path
 def trim(topic: str, path: str) -> None:
-    """Delete what TOPIC is not to keep, now. Whoever writes to it does so every now and then."""
+    """Delete what TOPIC need not keep, now. Its writers also do this from time to time."""
     click.echo(f"{log.trim(path, topic)} segments of {topic} deleted")
 
 
@@ -78,7 +78,7 @@ def compact(topic: str, path: str) -> None:
 @journal.command()
 @click.argument("topic")
 @_path
-@click.option("--key", metavar="FIELD", help="The field that is the record's key.")
+@click.option("--key", metavar="FIELD", help="The field to use as the record's key.")
 def append(topic: str, path: str, key: str | None) -> None:
     """Append JSON lines from stdin to TOPIC."""
     with log.producer(path, topic) as out:
@@ -103,7 +103,7 @@ def _append_lines(out: log.Producer, stdin: BinaryIO, field: str | None) -> tupl
 
 
 def _lines(stdin: BinaryIO, when_idle: Callable[[], None]) -> Iterator[bytes]:
-    """Lines as they come. Before it must wait for more, what was read is made durable."""
+    """Lines as they come. Before waiting for more, makes what was read durable."""
     rest = b""
     while data := _read_some(stdin):
         *lines, rest = (rest + data).split(b"\n")
@@ -123,7 +123,7 @@ def _is_ready(stdin: BinaryIO) -> bool:
     try:
         return bool(select.select([stdin.fileno()], [], [], 0)[0])
     except (OSError, ValueError):
-        return True  # not a file of the system's
+        return True  # not a real file
 
 
 def _key_of(line: bytes, number: int, field: str | None) -> str | None:
@@ -158,7 +158,7 @@ def _refused(message: str, line: bytes, why: str) -> MillstreamError:
 @journal.command()
 @click.argument("topic")
 @_path
-@click.option("--follow", is_flag=True, help="Wait for more.")
+@click.option("--follow", is_flag=True, help="Wait for new records.")
 @click.option(
     "--isolation",
     type=click.Choice(["read_committed", "read_uncommitted"]),
@@ -166,8 +166,8 @@ def _refused(message: str, line: bytes, why: str) -> MillstreamError:
     show_default=True,
 )
 @click.option("--start", default="earliest", show_default=True, help="earliest, latest, 7, or 0:7,1:9 by partition.")
-@click.option("--limit", type=click.IntRange(min=0), help="End after so many records.")
-@click.option("--meta", is_flag=True, help="Show partition, offset, timestamp, key and headers, too.")
+@click.option("--limit", type=click.IntRange(min=0), help="End after this many records.")
+@click.option("--meta", is_flag=True, help="Also show partition, offset, timestamp, key and headers.")
 def read(topic: str, path: str, follow: bool, isolation: Isolation, start: str, limit: int | None, meta: bool) -> None:
     """Read TOPIC as JSON lines."""
     place = _start(start, open_topic(path, topic).partitions)
@@ -176,7 +176,7 @@ def read(topic: str, path: str, follow: bool, isolation: Isolation, start: str, 
         try:
             _print_all(reader, follow, limit, show)
         except BrokenPipeError:
-            # Whoever read has enough. Python flushes once more at its end: give it another stdout for that.
+            # The reader has enough. Python flushes once more at its end: give it another stdout for that.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyboardInterrupt:
             pass
@@ -197,7 +197,7 @@ def _print_all(reader: log.Reader, follow: bool, limit: int | None, show: Callab
 
 
 def _is_hung_up(stdout: BinaryIO) -> bool:
-    """Whether the other end of the pipe is gone: else it would be noticed only when the next record comes."""
+    """Whether the other end of the pipe is gone; otherwise only the next record would show it."""
     try:
         pipe = select.poll()
         pipe.register(stdout.fileno(), 0)
@@ -224,7 +224,7 @@ def _start(text: str, partitions: int) -> Start:
 
 
 def _value_text(record: log.Record) -> str:
-    """The value as one line of JSON: itself, a string if it is other text, base64 if it is no text."""
+    """The value as one line of JSON: itself, a string if it is other text, base64 if it is not text."""
     value = record.value
     if value is None:
         return "null"
@@ -268,7 +268,7 @@ def _compact(value: object) -> str:
 @journal.command()
 @click.argument("topic", required=False)
 @_path
-@click.option("--json", "as_json", is_flag=True, help="As JSON instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def describe(topic: str | None, path: str, as_json: bool) -> None:
     """Show what TOPIC holds, or every topic."""
     found = [log.describe(path, name) for name in ([topic] if topic else log.topics(path))]

@@ -1,4 +1,4 @@
-"""The command `millstream`: one noun per file, imported when it is used, so that none slows the others."""
+"""The command `millstream`: one noun per file, imported when it is used, so that none slows down the others."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ ENDED = ("running", "finished", "failed", "cancelled", "suspended")
 def managed(command: Callable[..., None]) -> Callable[..., None]:
     """Gives a command the options that say which manager, as `client`."""
 
-    @click.option("--manager", "url", metavar="URL", help="Otherwise MILLSTREAM_MANAGER, or the one on this machine.")
-    @click.option("--token", help="Otherwise MILLSTREAM_TOKEN, or the one in the manager's folder.")
+    @click.option("--manager", "url", metavar="URL", help="By default MILLSTREAM_MANAGER, or the one on this machine.")
+    @click.option("--token", help="By default MILLSTREAM_TOKEN, or the token in the manager's folder.")
     @functools.wraps(command)
     def call(*, url: str | None, token: str | None, **others: Any) -> None:
         command(client=Client(url, token), **others)
@@ -39,27 +39,27 @@ def managed(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-JSON = click.option("--json", "as_json", is_flag=True, help="For scripts.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--mode", type=click.Choice(MODES), help="Otherwise the file's own, or what the job can run in.")
+@click.option("--mode", type=click.Choice(MODES), help="By default the file's own, or one that the job can run in.")
 @click.option("--every", metavar="TIME", help="How long an epoch lasts: 200ms, 5s.")
 @click.option("--master", metavar="URL", help="Where to run: spark://host:7077, yarn, k8s://…, local[4].")
-@click.option("--conf", metavar="NAME=VALUE", multiple=True, help="A setting of Spark's; may be given often.")
-@click.option("--parallelism", type=click.IntRange(1), help="Into how many parts state is divided.")
-@click.option("--restarts", default="exponential", show_default=True, help=f"If its driver dies: {WRITTEN}.")
+@click.option("--conf", metavar="NAME=VALUE", multiple=True, help="A Spark setting; repeatable.")
+@click.option("--parallelism", type=click.IntRange(1), help="The number of parts to divide state into.")
+@click.option("--restarts", default="exponential", show_default=True, help=f"When its driver dies: {WRITTEN}.")
 @click.option("--checkpoint", metavar="DIR", help="Where the job keeps its progress and state.")
-@click.option("--shared-disk", is_flag=True, help="Local folders are the same on all machines.")
+@click.option("--shared-disk", is_flag=True, help="All machines share the local folders.")
 @click.option("--env-file", type=click.Path(path_type=Path, exists=True), help="NAME=VALUE lines, kept secret.")
-@click.option("--folder", help="Where its driver works; of a manager on this machine, this folder.")
+@click.option("--folder", help="The driver's working folder; with a manager on this machine, by default this one.")
 @click.option("--hung-after", type=float, default=600.0, show_default=True, help="Seconds an epoch may take.")
-@click.option("--entry", metavar="MODULE:NAME", help="Of a project: what makes the job; or an entry point's name.")
-@click.option("--savepoint", metavar="PATH", help="Begin with the state that is saved there.")
+@click.option("--entry", metavar="MODULE:NAME", help="For a project: what creates the job, or an entry point's name.")
+@click.option("--savepoint", metavar="PATH", help="Start with the state in this savepoint.")
 @choices
-@click.option("--fork", is_flag=True, help="Leave the job that was saved as it is: this one writes elsewhere.")
-@click.option("--wait/--no-wait", default=True, help="Until it runs, or has failed.")
+@click.option("--fork", is_flag=True, help="Leave the saved job as it is: this one writes elsewhere.")
+@click.option("--wait/--no-wait", default=True, help="Wait until the job runs or has failed.")
 @managed
 @JSON
 def submit(
@@ -77,10 +77,10 @@ def submit(
     as_json: bool,
     **spec: Any,
 ) -> None:
-    """Hand the job in FILE to a manager, which runs it, and starts it again when its driver dies.
+    """Hand the job in FILE to a manager, which runs it and restarts it when its driver dies.
 
-    Modules beside FILE that it imports go along. If it declares its packages, in a comment `# /// script`, they are
-    installed for it. FILE may also be the folder of a project, with --entry.
+    Modules beside FILE that it imports are sent along. If FILE declares its packages in a `# /// script` comment, the
+    manager installs them. FILE may also be the folder of a project, with --entry.
     """
     from millstream.cli.place import pair
 
@@ -105,7 +105,7 @@ def submit(
 @managed
 @JSON
 def list_jobs(client: Client, as_json: bool) -> None:
-    """All jobs: how each is."""
+    """List all jobs and their states."""
     found = client.get("/api/v1/jobs", limit=1000)["items"]
     if as_json:
         click.echo(json.dumps(found))
@@ -146,7 +146,7 @@ def figures(each: dict[str, Any]) -> list[str]:
 @managed
 @JSON
 def status(client: Client, name: str, as_json: bool) -> None:
-    """How a job is, and how it came to be so."""
+    """Show the state of a job, and how it got there."""
     shown, job = client.get(f"/api/v1/jobs/{name}/status"), client.get(f"/api/v1/jobs/{name}")
     if as_json:
         click.echo(json.dumps({**job, "status": shown}))
@@ -176,12 +176,12 @@ def clock(millis: int) -> str:
 
 @click.command()
 @click.argument("name")
-@click.option("-f", "--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until Ctrl-C.")
 @click.option("--lines", type=click.IntRange(1, 100_000), default=100, show_default=True)
-@click.option("--run", type=click.IntRange(1), help="Of an earlier run.")
+@click.option("--run", type=click.IntRange(1), help="Show the log of an earlier run.")
 @managed
 def logs(client: Client, name: str, follow: bool, lines: int, run: int | None) -> None:
-    """What a job's driver writes."""
+    """Show what a job's driver writes."""
     click.echo(client.text(f"/api/v1/jobs/{name}/logs", lines=lines, run=run), nl=False)
     for line in client.follow(f"/api/v1/jobs/{name}/logs/follow", run=run) if follow else ():
         click.echo(line)
@@ -194,15 +194,15 @@ def logs(client: Client, name: str, follow: bool, lines: int, run: int | None) -
     metavar="[PATH]",
     is_flag=False,
     flag_value="",
-    help="Save its state, in the new folder PATH or beside its checkpoint.",
+    help="Save its state to the new folder PATH, or beside its checkpoint.",
 )
-@click.option("--wait/--no-wait", default=True, help="Until it is done.")
+@click.option("--wait/--no-wait", default=True, help="Wait until it is done.")
 @managed
 @JSON
 def stop(client: Client, name: str, savepoint: str | None, wait: bool, as_json: bool) -> None:
-    """Stop a job between two epochs; start goes on from there.
+    """Stop a job between two epochs; start continues from there.
 
-    If its state was to be saved, and could not be, the job goes on.
+    If a savepoint was requested but fails, the job keeps running.
     """
     asked = None if savepoint is None else {"savepoint": True, "path": savepoint or None}
     settle(client, name, client.post(f"/api/v1/jobs/{name}/stop", asked), wait, as_json)
@@ -211,7 +211,7 @@ def stop(client: Client, name: str, savepoint: str | None, wait: bool, as_json: 
 def operated(kind: str, help: str) -> click.Command:
     @click.command(kind, help=help)
     @click.argument("name")
-    @click.option("--wait/--no-wait", default=True, help="Until it is done.")
+    @click.option("--wait/--no-wait", default=True, help="Wait until it is done.")
     @managed
     @JSON
     def command(client: Client, name: str, wait: bool, as_json: bool) -> None:
@@ -221,7 +221,7 @@ def operated(kind: str, help: str) -> click.Command:
 
 
 start = operated("start", "Start a job again, from its last committed epoch.")
-cancel = operated("cancel", "End a job at once; what is committed stays.")
+cancel = operated("cancel", "Cancel a job at once; what is committed stays.")
 
 
 @click.command()
@@ -229,7 +229,7 @@ cancel = operated("cancel", "End a job at once; what is committed stays.")
 @managed
 @click.confirmation_option(prompt="Its record, files and logs are deleted; its checkpoint stays. Go on?")
 def forget(client: Client, name: str) -> None:
-    """Delete what the manager knows of a job that does not run."""
+    """Delete what the manager knows about a job that is not running."""
     client.delete(f"/api/v1/jobs/{name}")
     click.echo(f"{name}: forgotten")
 
@@ -239,7 +239,7 @@ def forget(client: Client, name: str) -> None:
 @managed
 @JSON
 def metrics(client: Client, name: str | None, as_json: bool) -> None:
-    """The figures that a job last reported; without a name all, as Prometheus reads them."""
+    """Show the metrics that a job last reported; without a name, those of all jobs, in Prometheus format."""
     if name is None:
         click.echo(client.text("/metrics"), nl=False)
         return
@@ -269,7 +269,7 @@ def metrics(client: Client, name: str | None, as_json: bool) -> None:
 @managed
 @JSON
 def managers(client: Client, as_json: bool) -> None:
-    """The managers, and which of them leads."""
+    """List the managers, and which one leads."""
     found = client.get("/api/v1/cluster")
     if as_json:
         click.echo(json.dumps(found))

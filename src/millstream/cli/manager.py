@@ -1,4 +1,4 @@
-"""`millstream manager`: runs jobs for a team, and shows how they are."""
+"""`millstream manager`: runs jobs for a team, and shows their state."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import click
 from millstream.cli import verbose
 from millstream.errors import MillstreamError
 
-HOME_HELP = "The manager's folder: records, job files, reports. ~/.millstream/manager, or MILLSTREAM_HOME."
+HOME_HELP = "The manager's folder: records, job files, reports. By default MILLSTREAM_HOME, or ~/.millstream/manager."
 
 
 @click.command()
 @click.option("--home", type=click.Path(path_type=Path), help=HOME_HELP)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8484, show_default=True)
-@click.option("--tls-cert", type=click.Path(path_type=Path, exists=True), help="Serve by TLS: the certificate,")
-@click.option("--tls-key", type=click.Path(path_type=Path, exists=True), help="and its key.")
-@click.option("--no-token", is_flag=True, help="Let anybody in who reaches the address.")
-@click.option("--insecure", is_flag=True, help="Listen to other machines without TLS or token all the same.")
+@click.option("--tls-cert", type=click.Path(path_type=Path, exists=True), help="Use TLS, with this certificate.")
+@click.option("--tls-key", type=click.Path(path_type=Path, exists=True), help="The certificate's key.")
+@click.option("--no-token", is_flag=True, help="Let in anyone who can reach the address.")
+@click.option("--insecure", is_flag=True, help="Listen to other machines even without TLS or tokens.")
 @click.option("--coordination", metavar="URL", help="Several managers: zk://host:2181,host:2181,host:2181/millstream.")
-@click.option("--flink-rest", is_flag=True, help="Answer Flink's own tools, too: flink list, stop, savepoint, cancel.")
-@click.option("--show-rows", is_flag=True, help="Let who may operate jobs look at rows on their way to sinks.")
-@click.option("--traces", metavar="URL", help="Send spans of epochs and operations there, by OTLP over HTTP.")
-@click.option("--advertise", metavar="URL", help="Where the other managers reach this one.")
+@click.option("--flink-rest", is_flag=True, help="Also answer Flink's tools: flink list, stop, savepoint, cancel.")
+@click.option("--show-rows", is_flag=True, help="Let users who may operate jobs see rows on their way to sinks.")
+@click.option("--traces", metavar="URL", help="Send spans of epochs and operations to this URL, as OTLP over HTTP.")
+@click.option("--advertise", metavar="URL", help="Where other managers reach this one.")
 @click.option(
-    "--log", type=click.Choice(("text", "json")), default="text", show_default=True, help="How it writes its log."
+    "--log", type=click.Choice(("text", "json")), default="text", show_default=True, help="The format of its log."
 )
 @verbose.option
 def manager(
@@ -44,9 +44,9 @@ def manager(
     advertise: str | None,
     log: str,
 ) -> None:
-    """Start a manager: REST and a page, with a registry of its own and no server.
+    """Start a manager, with a REST interface and a web page. It keeps its own registry and needs no server.
 
-    Jobs that it started go on when it ends, and it finds them again when it is back.
+    Its jobs keep running when it ends, and it finds them again when it is back.
     """
     try:
         from millstream.manager import logs

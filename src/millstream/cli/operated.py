@@ -1,4 +1,4 @@
-"""What is done to the state and the code of a job that a manager runs: savepoint, restore, rescale, diff, upgrade."""
+"""Operations on the state and the code of a job that a manager runs: savepoint, restore, rescale, diff, upgrade."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from millstream.manager.package import FILE, pack_package
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 LOOK = 0.5
-MANAGER_HELP = "JOB is the name of a job there. Otherwise MILLSTREAM_MANAGER, or the one on this machine."
+MANAGER_HELP = "JOB is the name of a job there. By default MILLSTREAM_MANAGER, or the manager on this machine."
 
 
 @dataclass(frozen=True)
 class Manager:
-    """Where a command is sent that is for a job of a manager."""
+    """Where a command for a job of a manager is sent."""
 
     url: str | None
     token: str | None
@@ -39,7 +39,7 @@ class Manager:
     as_json: bool
 
     def has(self, job: str) -> bool:
-        """Whether the job is named, as a manager knows it, and not a file or a folder."""
+        """Whether it is the name of a manager's job, and not a file or a folder."""
         if self.url is not None:
             return True
         somewhere = "MILLSTREAM_MANAGER" in os.environ or Home(default_home()).address.exists()
@@ -76,9 +76,9 @@ def or_managed(command: Callable[..., None]) -> Callable[..., None]:
     """Gives a command that works on a job's folder the options for one that works at a manager, as `manager`."""
 
     @click.option("--manager", "url", metavar="URL", help=MANAGER_HELP)
-    @click.option("--token", help="Otherwise MILLSTREAM_TOKEN, or the one in the manager's folder.")
-    @click.option("--wait/--no-wait", default=True, help="At a manager: until it is done.")
-    @click.option("--json", "as_json", is_flag=True, help="For programs.")
+    @click.option("--token", help="By default MILLSTREAM_TOKEN, or the token in the manager's folder.")
+    @click.option("--wait/--no-wait", default=True, help="At a manager: wait until it is done.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
     @functools.wraps(command)
     def call(*, url: str | None, token: str | None, wait: bool, as_json: bool, **others: Any) -> None:
         command(manager=Manager(url, token, wait, as_json), **others)
@@ -87,7 +87,7 @@ def or_managed(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def followed(client: Client, name: str, operation: dict[str, Any], quiet: bool) -> dict[str, Any]:
-    """An operation, when it has ended. Its steps are told on stderr."""
+    """An operation, when it has ended. Its steps are shown on stderr."""
     step = ""
     while operation["state"] == "running":
         if operation["step"] != step and not quiet:
@@ -99,7 +99,7 @@ def followed(client: Client, name: str, operation: dict[str, Any], quiet: bool) 
 
 
 def settle(client: Client, name: str, operation: dict[str, Any], wait: bool, as_json: bool) -> None:
-    """Follows an operation to its end, and says what came of it."""
+    """Follows an operation to its end, and shows the result."""
     if wait:
         operation = followed(client, name, operation, as_json or not sys.stderr.isatty())
     if as_json:
@@ -130,9 +130,9 @@ def diff_at(manager: Manager, name: str, file: Path, chosen: Chosen) -> None:
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
 @choices
-@click.option("--entry", metavar="MODULE:NAME", help="Of a project: what makes the job; or an entry point's name.")
-@click.option("--within", default=180.0, show_default=True, metavar="SECONDS", help="To commit an epoch.")
-@click.option("--env-file", type=click.Path(path_type=Path, exists=True), help="NAME=VALUE lines; else as they were.")
+@click.option("--entry", metavar="MODULE:NAME", help="For a project: what creates the job, or an entry point's name.")
+@click.option("--within", default=180.0, show_default=True, metavar="SECONDS", help="Time to commit an epoch.")
+@click.option("--env-file", type=click.Path(path_type=Path, exists=True), help="NAME=VALUE lines; else unchanged.")
 @or_managed
 def upgrade(
     name: str,
@@ -143,10 +143,10 @@ def upgrade(
     env_file: Path | None,
     manager: Manager,
 ) -> None:
-    """Let the job NAME, at a manager, go on with the new FILE: diff, stop, savepoint, restore, start.
+    """Continue the job NAME, at a manager, with the new FILE: diff, stop, savepoint, restore, start.
 
-    If its state does not fit, nothing happens to it. If the new version fails, or commits no epoch in time, the old one
-    goes on from the same savepoint.
+    If the state does not fit, nothing happens to the job. If the new version fails, or commits no epoch in time, the
+    old one continues from the same savepoint.
     """
     asked = {**chosen.asked(), "within_s": within}
     operation = manager.send(name, "upgrade", sent(file, entry), asked, env_file.read_text() if env_file else "")

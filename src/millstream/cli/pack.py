@@ -33,10 +33,11 @@ exec "${{MILLSTREAM_PYTHON:-python{VERSION}}}" "$@"
 @click.argument("names", nargs=-1, metavar="[PACKAGE]...")
 @click.option("-o", "--output", default="env.tar.gz", show_default=True, type=click.Path(path_type=Path))
 def pack(names: tuple[str, ...], output: Path) -> None:
-    """Put the packages of this environment into an archive for a cluster: all, or these and what they need.
+    """Put packages of this environment into an archive for a cluster: all, or those named and what they need.
 
-    A job takes it along by --environment FILE, or by ms.cluster(environment="FILE"). Millstream is always in it; Python
-    packages of Spark's own are not, as every executor has them. The machines need the same version of Python.
+    Pass the archive to a job with --environment FILE, or with ms.cluster(environment="FILE"). It always contains
+    Millstream, and never Spark's own Python packages, which every executor has. The machines need the same version of
+    Python.
     """
     found = installed()
     chosen = needed(names, found) if names else set(found)

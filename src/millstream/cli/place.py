@@ -18,10 +18,10 @@ OPTIONS = (
         type=click.Choice(("client", "cluster")),
         help="client: the driver runs here; cluster: on a machine of YARN or Kubernetes.",
     ),
-    click.option("--conf", metavar="NAME=VALUE", multiple=True, help="A setting of Spark's; may be given often."),
-    click.option("--parallelism", type=click.IntRange(1), help="Into how many parts state is divided."),
-    click.option("--environment", metavar="FILE", help="For executors' Python: what `millstream pack` made."),
-    click.option("--shared-disk", is_flag=True, help="Local folders are the same on all machines."),
+    click.option("--conf", metavar="NAME=VALUE", multiple=True, help="A Spark setting; repeatable."),
+    click.option("--parallelism", type=click.IntRange(1), help="The number of parts to divide state into."),
+    click.option("--environment", metavar="FILE", help="Packages for executors: an archive from `millstream pack`."),
+    click.option("--shared-disk", is_flag=True, help="All machines share the local folders."),
 )
 
 

@@ -1,4 +1,4 @@
-"""`millstream replay`: an epoch of a job once more, and nothing is written."""
+"""`millstream replay`: runs an epoch of a job again, without writing anything."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from millstream.testing.written import Written, in_order
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--epoch", required=True, type=click.IntRange(0), help="Which one; it must be kept.")
-@click.option("--checkpoint", metavar="DIR", help="Otherwise the job's own.")
+@click.option("--epoch", required=True, type=click.IntRange(0), help="The epoch to run; it must be kept.")
+@click.option("--checkpoint", metavar="DIR", help="The job's checkpoint, if it is not the default.")
 @click.option("--pdb", is_flag=True, help="Open pdb at breakpoint() in Python steps, and where they fail.")
 @click.option("--to-test", "test", type=click.Path(path_type=Path), metavar="FILE", help="Also write it as a pytest.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @verbose.option
 def replay(file: Path, epoch: int, checkpoint: str | None, pdb: bool, test: Path | None, as_json: bool) -> None:
     """Run an epoch of the job in FILE again, from the state before it and with its rows, and print what it writes.
 
-    It runs in a sandbox: sinks, checkpoint and sources are left as they are. The epoch must be kept, or be the one that
-    the job failed in. The code may have changed since, but not the shape of its state.
+    It runs in a sandbox: sinks, checkpoint and sources are left as they are. The epoch must be kept, or be the one in
+    which the job failed. The code may have changed since, but not the shape of its state.
     """
     from millstream.replay import replay as again
     from millstream.replay.as_test import write_test

@@ -21,9 +21,9 @@ from millstream.storage import CheckpointFolder
 
 @click.command()
 @click.argument("job", metavar="FILE|NAME")
-@click.option("--to", "parallelism_now", type=int, required=True, metavar="N", help="Into how many parts.")
+@click.option("--to", "parallelism_now", type=int, required=True, metavar="N", help="The new number of parts.")
 @click.option("--checkpoint", metavar="DIR", help="Where the job keeps its progress and state.")
-@click.option("--stop", is_flag=True, help="Ask the job to stop first, where it runs.")
+@click.option("--stop", is_flag=True, help="Ask the job to stop first, wherever it runs.")
 @placed
 @or_managed
 @verbose.option
@@ -39,7 +39,7 @@ def rescale(
 ) -> None:
     """Divide the state of the job in FILE into N parts. Then run it with that parallelism.
 
-    NAME: a job at a manager, which stops it, divides its state, and starts it again.
+    If NAME is a job at a manager, the manager stops it, divides its state, and starts it again.
     """
     if manager.has(job):
         manager.do(job, "rescale", {"parallelism": parallelism_now})
@@ -71,7 +71,7 @@ def compared(done: Rescaled) -> str:
 
 
 def shared(done: Rescaled) -> str:
-    """Each task's part of the state, and what it cost to give it that."""
+    """Each task's part of the state, and what the rescale cost."""
     lines = []
     for number, rows in enumerate(done.shares, 1):
         whole = sum(rows) or 1

@@ -1,4 +1,4 @@
-"""`millstream restore`: a new checkpoint for a job, out of a savepoint."""
+"""`millstream restore`: a new checkpoint for a job, from a savepoint."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from millstream.plan.cluster import Cluster
 @click.command()
 @click.argument("job", metavar="FILE|NAME")
 @click.argument("savepoint")
-@click.option("--checkpoint", metavar="DIR", help="The new checkpoint; otherwise the job's own, which must be new.")
+@click.option("--checkpoint", metavar="DIR", help="The new checkpoint; by default the job's own, which must be new.")
 @choices
-@click.option("--fork", is_flag=True, help="Leave the job that was saved as it is: this one writes elsewhere.")
-@click.option("--start/--no-start", default=True, help="At a manager: start it then.")
+@click.option("--fork", is_flag=True, help="Leave the saved job as it is: this one writes elsewhere.")
+@click.option("--start/--no-start", default=True, help="At a manager: start the job afterwards.")
 @placed
 @or_managed
 @verbose.option
@@ -37,9 +37,9 @@ def restore(
     driver_there: bool,
     parallelism: int | None,
 ) -> None:
-    """Make a checkpoint for the job in FILE out of SAVEPOINT. `millstream run` then goes on from there.
+    """Create a checkpoint for the job in FILE from SAVEPOINT. `millstream run` then continues from there.
 
-    NAME: a job at a manager, which does not run. It is started then.
+    NAME is a job at a manager that is not running. It is started afterwards.
     """
     if manager.has(job):
         manager.do(job, "restore", {"savepoint": savepoint, **chosen.asked(), "fork": fork, "start": start})

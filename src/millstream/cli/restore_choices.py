@@ -1,4 +1,4 @@
-"""The options that say what becomes of steps that were renamed, are gone, or are new."""
+"""The options that say what happens to steps that were renamed, are gone, or are new."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-OFTEN = "may be given often"
+OFTEN = "repeatable"
 OPTIONS = (
     click.option("--was", metavar="NEW=OLD", multiple=True, help=f"A step's new and old name; {OFTEN}."),
     click.option("--drop", metavar="STEP", multiple=True, help=f"Give up the state of a step; {OFTEN}."),
     click.option("--start-empty", metavar="STEP", multiple=True, help=f"Start a new step with nothing; {OFTEN}."),
-    click.option("--from-now", metavar="STEP", multiple=True, help=f"Let its new figures count from now on; {OFTEN}."),
+    click.option("--from-now", metavar="STEP", multiple=True, help=f"Let its new results count from now on; {OFTEN}."),
     click.option("--new-source", metavar="SOURCE", multiple=True, help=f"Read a source as a new job would; {OFTEN}."),
 )
 
@@ -28,7 +28,7 @@ class Chosen:
     new_source: tuple[str, ...] = ()
 
     def asked(self) -> dict[str, Any]:
-        """As a manager is asked."""
+        """As a request to a manager."""
         if self.from_now or self.new_source:
             raise click.UsageError("a manager does not know --from-now and --new-source: name the job's file.")
         return {"was": self.was, "drop": list(self.drop), "start_empty": list(self.start_empty)}

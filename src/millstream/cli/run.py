@@ -18,17 +18,17 @@ from millstream.plan.modes import Mode, available_now, batch, micro_batch, real_
 from millstream.plan.restarts import exponential_delay
 from millstream.runtime.states import State
 
-PORT_HELP = "Serve figures to Prometheus at http://127.0.0.1:PORT/metrics; 0: on any port that is free."
+PORT_HELP = "Serve metrics to Prometheus at http://127.0.0.1:PORT/metrics; 0 picks a free port."
 MODES = ("batch", "micro-batch", "available-now", "real-time")
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--mode", type=click.Choice(MODES), help="Otherwise the file's own, or what the job can run in.")
+@click.option("--mode", type=click.Choice(MODES), help="By default the file's own, or one that the job can run in.")
 @click.option("--every", metavar="TIME", help="How long an epoch lasts: 200ms, 5s.")
 @click.option("--checkpoint", metavar="DIR", help="Where the job keeps its progress and state.")
-@click.option("--backfill", is_flag=True, help="Begin with the history= of the sources, then go on with the sources.")
-@click.option("--restarts", is_flag=True, help="Start it again when it fails, after 1 s, 2 s, … up to a minute.")
+@click.option("--backfill", is_flag=True, help="Read the history= of the sources first, then the sources.")
+@click.option("--restarts", is_flag=True, help="Restart the job when it fails, after 1 s, 2 s, … up to a minute.")
 @click.option("--quiet", is_flag=True, help="Do not show what the job does.")
 @click.option("--metrics-port", metavar="PORT", type=click.IntRange(0, 65535), help=PORT_HELP)
 @placed
@@ -48,8 +48,8 @@ def run(
 ) -> None:
     """Run the job in FILE until its input ends or Ctrl-C.
 
-    If FILE calls run() on a job itself, that is it, in the mode given here if one is. Otherwise the one job
-    that it makes is run.
+    If FILE itself calls run() on a job, that job runs, in the mode given here, if any. Otherwise the one job that FILE
+    declares runs.
     """
     if driver_there:
         hand_over(file, on, Options(mode, every, checkpoint, backfill, restarts, metrics_port, parallelism))
@@ -92,7 +92,7 @@ def follow(job: Job, mode: Mode | None) -> None:
         click.echo(f"{job.name}: metrics at {run.metrics_url}", err=True)
     run.wait()
     if run.state is State.STOPPED and sys.stderr.isatty():
-        click.echo(err=True)  # behind the terminal's ^C
+        click.echo(err=True)  # after the terminal's ^C
     progress = run.progress()
     after = f" after epoch {progress.epoch}" if progress else ""
     click.echo(f"{job.name}: {run.state.value}{after}", err=True)

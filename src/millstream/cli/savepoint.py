@@ -1,4 +1,4 @@
-"""`millstream savepoint`: saves the state of a job, which may run meanwhile."""
+"""`millstream savepoint`: saves the state of a job, which may be running."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from millstream.plan.cluster import Cluster
 @click.argument("job", metavar="FILE|NAME")
 @click.argument("path", required=False)
 @click.option("--checkpoint", metavar="DIR", help="Where the job keeps its progress and state.")
-@click.option("--stop", is_flag=True, help="Stop the job first: it can then go on from the savepoint elsewhere.")
+@click.option("--stop", is_flag=True, help="Stop the job first, so that it can continue elsewhere from the savepoint.")
 @placed
 @or_managed
 @verbose.option
@@ -33,8 +33,8 @@ def savepoint(
 ) -> None:
     """Save the state of the job in FILE in the new folder PATH.
 
-    The job may run, here or elsewhere, and goes on running: what is saved is the last epoch that it has committed.
-    NAME: a job at a manager; without PATH, the savepoint is beside its checkpoint.
+    The job may be running, here or elsewhere, and keeps running: the savepoint holds the last epoch that it has
+    committed. NAME is a job at a manager; without PATH, the savepoint goes beside its checkpoint.
     """
     if manager.has(job):
         asked = {"path": path, **({"savepoint": True} if stop else {})}

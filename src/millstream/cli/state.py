@@ -1,4 +1,4 @@
-"""`millstream state`: what the steps of a job have in state."""
+"""`millstream state`: the state of a job's steps."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from millstream.runtime.state import Row, SavedState, changes, saved_state, tabl
 from millstream.spark.state.reading import SavedList
 
 WEIGHT = "_w"
-"""The column that says whether a row came (1) or went (-1)."""
+"""The column that says whether a row was added (1) or removed (-1)."""
 MOST_ROWS = 1_000
 """Of each list, as a manager gives them."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A list of state, as a manager tells of it."""
+    """A list of state, as a manager returns it."""
 
     operator: str
     name: str
@@ -42,13 +42,11 @@ Found = tuple[AnyList, list[Row]]
 @click.command()
 @click.argument("job")
 @click.argument("operator", required=False)
-@click.option(
-    "--key", "keys", metavar="[COLUMN=]VALUE", multiple=True, help="Only rows of this key; may be given often."
-)
-@click.option("--at", type=int, metavar="EPOCH", help="After this epoch, if it is kept; otherwise after the last.")
-@click.option("--changes", "between", type=(int, int), metavar="FROM TO", help="What changed between two epochs.")
-@click.option("--sql", metavar="QUERY", help="Ask all state by SQL; the tables are named STEP_LIST.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="Rows of each list to show.")
+@click.option("--key", "keys", metavar="[COLUMN=]VALUE", multiple=True, help="Only rows of this key; repeatable.")
+@click.option("--at", type=int, metavar="EPOCH", help="The state after this epoch; by default, after the last.")
+@click.option("--changes", "between", type=(int, int), metavar="FROM TO", help="Show what changed between two epochs.")
+@click.option("--sql", metavar="QUERY", help="Query all state with SQL; the tables are named STEP_LIST.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="Rows to show of each list.")
 @or_managed
 @verbose.option
 def state(
@@ -64,8 +62,8 @@ def state(
     """Show the state of JOB, or of its step OPERATOR: typed rows, after the last epoch or an earlier one.
 
     JOB is the file with the job, its checkpoint's folder, or its name if the checkpoint is in .millstream. The job may
-    be running. Without OPERATOR, --key or --sql: which steps have state, and how much. With --manager, JOB is the name
-    of a job there, and it is read where that job runs.
+    be running. Without OPERATOR, --key or --sql, show which steps have state, and how much. With --manager, JOB is the
+    name of a job there, and its state is read where that job runs.
     """
     refuse_both(at, between, sql)
     shown = Shown(limit, manager.as_json)
@@ -102,7 +100,7 @@ def rows_of(found: SavedState, one: SavedList) -> list[Row]:
 
 
 def changed(first: SavedState, last: SavedState) -> Iterator[tuple[SavedList, list[Row]]]:
-    """Of each list, the rows that went and those that came."""
+    """For each list, the removed rows and the added ones."""
     lists = {(one.operator, one.name): one for state in (first, last) for one in state.lists}
     for place, one in lists.items():
         sides = [

@@ -1,4 +1,4 @@
-"""`millstream token`: who may speak to a manager. In the manager's folder, on its own machine."""
+"""`millstream token`: who may use a manager. Works in the manager's folder, on its own machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tokens(home: Path | None) -> Tokens:
 
 @click.group()
 def token() -> None:
-    """Tokens of a manager: who may read, operate, administer."""
+    """Manage the tokens of a manager: who may read, operate, administer."""
 
 
 @token.command()
@@ -31,7 +31,7 @@ def token() -> None:
 @click.option("--role", type=ROLES, default="read", show_default=True)
 @HOME
 def add(name: str, role: str, home: Path | None) -> None:
-    """Make a token, and print it: once."""
+    """Create a token and print it, this one time."""
     found = tokens(home)
     found.first()
     click.echo(found.add(name, Role[role.upper()]))
@@ -40,7 +40,7 @@ def add(name: str, role: str, home: Path | None) -> None:
 @token.command("list")
 @HOME
 def list_(home: Path | None) -> None:
-    """Names and roles."""
+    """List names and roles."""
     for each in tokens(home).all():
         click.echo(f"{each.name}  {each.role}")
 
@@ -49,5 +49,5 @@ def list_(home: Path | None) -> None:
 @click.argument("name")
 @HOME
 def remove(name: str, home: Path | None) -> None:
-    """Nobody comes in by it any more."""
+    """Remove a token: it stops working at once."""
     tokens(home).remove(name)

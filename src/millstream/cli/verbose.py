@@ -23,5 +23,5 @@ option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_be_verbose,
-    help="Log more, Spark's log too, and show where errors come from.",
+    help="Log more, including Spark's log, and show where errors come from.",
 )

@@ -1,4 +1,4 @@
-"""`millstream verify`: kills a job at every place, and shows that nothing is lost and nothing is there twice."""
+"""`millstream verify`: kills a job at every place, and shows that nothing is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MODES = {"micro-batch": "in micro-batches", "real-time": "in real time"}
 MOVED = {None: "", "savepoint": ", moved by a savepoint", "rescale": ", rescaled"}
 MOST = 4
-"""So many times the number of places it is killed at most, if one of them does not come again."""
+"""Kills at most this many times the number of places, if one of them does not come again."""
 
 
 @click.command()
@@ -34,42 +34,40 @@ MOST = 4
     type=click.Choice(MODES),
     default="micro-batch",
     show_default=True,
-    help="What it is killed in. In real time a fault takes a little longer.",
+    help="The mode to kill it in. In real time a fault takes a little longer.",
 )
 @click.option(
-    "--faults", type=click.IntRange(min=1), help="How often it is killed; otherwise once or more at every place."
+    "--faults", type=click.IntRange(min=1), help="How often to kill it; by default at least once at every place."
 )
-@click.option("--for", "length", metavar="TIME", help="End after so long, however often it was killed by then: 10m.")
+@click.option("--for", "length", metavar="TIME", help="End after this time, however often it was killed by then: 10m.")
 @click.option(
     "--rows", default=300, show_default=True, type=click.IntRange(min=10), help="Rows of each source, at most."
 )
-@click.option("--at", default="", metavar="TEXT", help="Only at places that have this in their names: sink.publish.")
-@click.option("--seed", default=1, show_default=True, help="The same one gives the same input and the same faults.")
+@click.option("--at", default="", metavar="TEXT", help="Only kill at places with this in their names: sink.publish.")
+@click.option("--seed", default=1, show_default=True, help="The same seed gives the same input and faults.")
 @click.option(
     "--input",
     "recorded",
     multiple=True,
     metavar="SOURCE=PLACE",
-    help="Recorded rows of a source: a file of JSON lines, or a topic as folder/topic. Otherwise they are made up.",
+    help="Recorded rows of a source: a file of JSON lines, or a topic as folder/topic. By default rows are made up.",
 )
 @click.option(
     "--storage",
     metavar="ADDRESS",
-    help="Where it has its checkpoint, and writes topics and files: hdfs://… or s3a://…. Every kill is kill -9 then.",
+    help="Where to keep the checkpoint and write topics and files: hdfs://… or s3a://…. Every kill is then kill -9.",
 )
 @click.option(
-    "--publish", is_flag=True, help="Send the certificate to the manager that runs the job: its page shows it."
+    "--publish", is_flag=True, help="Send the certificate to the manager that runs the job; its page shows it."
 )
 @click.option(
-    "--manager", "url", metavar="URL", help="Which one; otherwise MILLSTREAM_MANAGER, or that on this machine."
+    "--manager", "url", metavar="URL", help="The manager; by default MILLSTREAM_MANAGER, or the one on this machine."
 )
-@click.option("--token", help="Otherwise MILLSTREAM_TOKEN, or the one in the manager's folder.")
+@click.option("--token", help="By default MILLSTREAM_TOKEN, or the token in the manager's folder.")
 @click.option(
-    "--savepoint", is_flag=True, help="In the middle of its input, go on from a savepoint; kill it there, too."
+    "--savepoint", is_flag=True, help="Continue from a savepoint in the middle of the input; kill it there, too."
 )
-@click.option(
-    "--rescale", is_flag=True, help="In the middle of its input, go on at another parallelism; kill it there."
-)
+@click.option("--rescale", is_flag=True, help="Change the parallelism in the middle of the input; kill it there, too.")
 @verbose.option
 def verify(
     file: Path,
@@ -89,9 +87,9 @@ def verify(
 ) -> None:
     """Prove on the job in FILE that each message counts once.
 
-    The job runs in a folder of its own, on recorded or made-up rows; no other system is touched. It is killed at one
-    place after the other, started again each time, and what its sinks hold is compared with a run without faults, and
-    with the same job as batch SQL.
+    The job runs in a separate folder, on recorded or made-up rows; no other system is touched. It is killed at one
+    place after the other and restarted each time. Then the contents of its sinks are compared with a run without
+    faults, and with the same job as batch SQL.
     """
     from millstream.runtime.real_time import refuse_slow_sources
     from millstream.verify.determinism import refuse_moving
@@ -133,7 +131,7 @@ def verify(
 
 
 def reached(storage: str | None) -> str | None:
-    """The storage by its full address, within reach of this process, which reads what was written there."""
+    """The storage by its full address; this process can reach it, to read what was written there."""
     if storage is None:
         return None
     from millstream.spark.reach import reach

@@ -1,4 +1,4 @@
-"""Connectors: what a job reads from and writes to. Here is what one is made of, and how it is found.
+"""Connectors: what a job reads from and writes to. This says what a connector consists of, and how it is found.
 
 A connector is a module with a function `source`, a function `sink`, or both. Its package names the module in the entry
 point group `millstream.connectors`; then `from millstream import NAME` gives it.

@@ -34,7 +34,7 @@ class Registry:
 
 @dataclass(frozen=True)
 class Avro:
-    """One of both, or for a sink none: then the schema is that of its columns."""
+    """One of the two; a sink may have neither, and then uses the schema of its columns."""
 
     schema: str | None = None
     registry: Registry | None = None

@@ -1,4 +1,4 @@
-"""Clients of Amazon's services: where they are, and how to be let in."""
+"""Clients of Amazon's services: addresses and logins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BUSY = ("Throttl", "ProvisionedThroughputExceeded", "LimitExceeded", "ServiceUna
 
 @dataclass(frozen=True)
 class Account:
-    """`endpoint`: of a service that is not Amazon's own. `key` and `secret_key`: otherwise Amazon's usual places."""
+    """`endpoint`: a service other than Amazon's own. `key` and `secret_key`: by default from Amazon's usual places."""
 
     region: str | None = None
     endpoint: str | None = None
@@ -50,7 +50,7 @@ class Account:
 
 @cache
 def descriptions(service: str) -> Any:
-    """What the client knows of Amazon's services, read once: for a new client that is most of the work."""
+    """The client's descriptions of Amazon's services, read once: that is most of the work for a new client."""
     return library("botocore.session", service).get_session().get_component("data_loader")
 
 
@@ -61,7 +61,7 @@ def account(
     key: str | None = None,
     secret_key: Secret | None = None,
 ) -> Account:
-    """Without anything, Amazon's usual places count: AWS_REGION, AWS_ACCESS_KEY_ID, a profile, the machine's role."""
+    """By default, Amazon's usual places are used: AWS_REGION, AWS_ACCESS_KEY_ID, a profile, the machine's role."""
     require_named("secret_key", secret_key)
     if (key is None) != (secret_key is None):
         raise CHECKS.wrong("a login is a key and a secret key, or neither.", 'secret_key=secret(env="AWS_SECRET")')
@@ -85,7 +85,7 @@ def explained(service: str, label: str) -> Iterator[None]:
 
 
 def answered(service: str, label: str, error: Any) -> MillstreamError:
-    """What the service said no to."""
+    """What the service refused."""
     code, text = str(error.response["Error"].get("Code", "")), str(error)[:300]
     if any(sign in code for sign in REFUSED):
         return MillstreamError("MS-AWS-004", f'{service} refuses access to "{label}".', found=text)

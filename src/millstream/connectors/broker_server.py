@@ -1,4 +1,4 @@
-"""Where a broker is, and how to be let in: an address, and what is not written into it."""
+"""A broker's address and login."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BrokerServer:
     tls: Tls | None = None
 
     ports: ClassVar[Mapping[str, int]]
-    """Scheme -> the port where an address names none."""
+    """Scheme -> the default port."""
     encrypted: ClassVar[Collection[str]]
     """Schemes of encrypted connections."""
     checks: ClassVar[OptionChecks]

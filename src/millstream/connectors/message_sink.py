@@ -1,4 +1,4 @@
-"""What sinks have in common whose rows are sent as messages, epoch by epoch, when the epoch is committed."""
+"""The common part of sinks that send rows as messages, epoch by epoch, when the epoch is committed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MessageSink(TopicSink):
 
 
 class Writing(TypedDict):
-    """What users say of a sink of messages, whatever it is sent by."""
+    """The common options of sinks of messages."""
 
     format: Format
     changelog: bool

@@ -1,4 +1,4 @@
-"""What sources have in common whose messages are received into a journal beside the checkpoint."""
+"""The common part of sources whose messages are received into a journal beside the checkpoint."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Identity:
-    """By what a message is known when it is delivered again: its message id, or a header or column of the user's."""
+    """What identifies a redelivered message: its message id, or a header or column that the user names."""
 
     header: str | None = None
     column: str | None = None
@@ -129,7 +129,7 @@ class MessageSource:
         return replace(self, step=name)
 
     def schema(self) -> None:
-        """Messages do not say their columns: the user does."""
+        """Messages do not name their columns: the user does."""
         return
 
     def key(self) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ def record_parts(
 
 
 class Reading(TypedDict):
-    """What users say of a source of messages, whatever they are received by."""
+    """The common options of sources of messages."""
 
     format: Format
     changelog: bool
@@ -221,7 +221,7 @@ def reading(
     receivers: int = 1,
     max_message_bytes: int | None = None,
 ) -> Reading:
-    """`parts`: what its messages have besides their value. `target`: where those go that cannot be read."""
+    """`parts`: what its messages have besides their value. `target`: where unreadable messages go."""
     policy = checks.policy(on_error, dead_letters, target, '"bad_orders"')
     checks.one_of("format", format, FORMATS)
     checks.one_of("key_format", key_format, ("json", "text"))

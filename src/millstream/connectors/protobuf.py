@@ -1,4 +1,4 @@
-"""How values in Protobuf are read and written: by a type of messages, out of a file of descriptors."""
+"""How values in Protobuf are read and written: by a type of messages, from a file of descriptors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.connectors.avro import CHECKS
 
 @dataclass(frozen=True)
 class Protobuf:
-    """A message's full name, and the descriptors that have it and all that it refers to, in base 64."""
+    """A message's full name, and the descriptors of it and all that it refers to, in base 64."""
 
     message: str
     descriptors: str = field(repr=False)

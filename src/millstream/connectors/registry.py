@@ -1,4 +1,4 @@
-"""Connectors by name, wherever they come from: each package that brings one says so by an entry point."""
+"""Connectors by name, wherever they come from: each package with a connector has an entry point."""
 
 from __future__ import annotations
 

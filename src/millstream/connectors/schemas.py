@@ -1,4 +1,4 @@
-"""What a source or sink says of the schemas of its values, checked against its format."""
+"""The schemas of a source's or sink's values, checked against its format."""
 
 from __future__ import annotations
 

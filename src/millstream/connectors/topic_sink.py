@@ -1,4 +1,4 @@
-"""What sinks of records in topics have in common."""
+"""The common part of sinks that write records to topics."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Sends likes at a steady rate. A process of its own, so that nothing else in the demo disturbs its clock:
+"""Sends likes at a steady rate, in its own process, so that nothing else in the demo disturbs its clock:
 
     python -m millstream.demo.generator JOURNAL RATE
 
-It tells on stdout how many it has sent, and ends when its stdin does: it cannot outlive the demo.
+It prints to stdout how many it has sent, and ends when its stdin does: it cannot outlive the demo.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def send(path: str, rate: float) -> None:
 
 
 def ended() -> bool:
-    """Nobody writes to our stdin: when there is something to read, it is its end."""
+    """Nothing is ever written to our stdin: when there is something to read, it is its end."""
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 

@@ -27,7 +27,7 @@ class Latency:
 
 
 class Meter:
-    """One reader of the matches, in a thread of its own."""
+    """One reader of the matches, in its own thread."""
 
     def __init__(self, path: Path, topic: str, isolation: Isolation) -> None:
         self.count = 0
@@ -76,7 +76,7 @@ class Meter:
 
 
 def quantile(ordered: list[float], share: float) -> float:
-    """The smallest value that so large a share does not exceed."""
+    """The smallest value that this share of the values does not exceed."""
     return ordered[max(0, -int(-len(ordered) * share // 1) - 1)]
 
 

@@ -30,7 +30,7 @@ NAMES = (
 
 
 class People:
-    """Gives like after like. Seeded, so that a demo can be had again."""
+    """Gives like after like. Seeded, so that a demo can be repeated."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = random.Random(seed)
@@ -50,6 +50,6 @@ class People:
         return liker, liked
 
     def _someone(self, skew: int) -> str:
-        """With a skew of 1 everybody alike; the higher it is, the more often the popular ones."""
+        """With a skew of 1 everyone is equally likely; the higher it is, the more often the popular ones."""
         number = int(POOL * self._random.random() ** skew)
         return f"{NAMES[number % len(NAMES)]}-{number}"

@@ -20,10 +20,10 @@ LINE_EVERY = 3.0
 
 class Screen(Protocol):
     def wait(self, text: str) -> None:
-        """Tells what the user waits for, until told otherwise."""
+        """Shows what the user is waiting for, until the next call."""
 
     def say(self, text: str) -> None:
-        """Tells something, and that nothing is waited for."""
+        """Shows a text, and that nothing is being waited for."""
 
     def show(self, now: Snapshot) -> None: ...
 

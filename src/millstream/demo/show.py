@@ -92,7 +92,7 @@ class Demo:
         self._now = Snapshot(length=plan.length, every_ms=plan.every_ms)
 
     def stream(self, ending: threading.Event) -> None:
-        """Until the time is over or the user ends it."""
+        """Waits until the time is over or the user ends it."""
         while not ending.is_set() and not self._over():
             self._step()
 
@@ -129,7 +129,7 @@ class Demo:
         )
 
     def catch_up(self) -> int:
-        """No more likes; the job reads those that are there, commits, and stops. How many there were."""
+        """Stops the likes; the job reads those that are there, commits, and stops. Returns how many there were."""
         self._ended = True
         likes = self._generator.stop()
         ends = {p.partition: p.end for p in journal.describe(self._plan.journal, "likes").partitions}

@@ -1,4 +1,4 @@
-"""Version 1 of the journal's format, as FORMAT.md tells it: frames and names of files. Touches no disk."""
+"""Version 1 of the journal's format, as FORMAT.md describes it: frames and names of files. Touches no disk."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ def _offsets(data: bytes, at: int) -> int:
 
 
 def frame_length(start: bytes) -> int | None:
-    """How long the frame that begins so says it is; None if that much is not there."""
+    """The length that a frame's beginning says; None if that much is not there."""
     return FRAME_BYTES + int(_FRAME.unpack_from(start)[0]) if len(start) >= FRAME_BYTES else None
 
 
@@ -310,7 +310,7 @@ def is_torn(frame: bytes, left: int) -> bool:
         return False
     (crc,) = _U32.unpack_from(frame, 4)
     if length == len(frame) and crc32(frame[FRAME_BYTES:]) == crc:
-        return False  # whole, yet it cannot be taken apart
+        return False  # whole, yet it cannot be decoded
     true_length = _length_from_within(frame)
     if true_length is None or true_length >= left:
         return True

@@ -1,7 +1,7 @@
 """One writer per partition: a POSIX record lock, and a list of the locks that this process holds.
 
 POSIX locks do not exclude within a process, and a process loses its lock when it closes *any* descriptor
-of the file. So nobody else in this process may open the file while it is held, not even to look.
+of the file. So no other code in this process may open the file while it is held, not even to look.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ TRIM_EVERY = 10.0
 
 
 def producer(path: JournalPath, topic: str, *, durable: bool = True, segment_bytes: int = SEGMENT_BYTES) -> Producer:
-    """Opens a topic for writing. `durable=False` leaves it to the system when data reaches the disk.
+    """Opens a topic for writing. With `durable=False` the operating system decides when data reaches the disk.
 
-    On HDFS and S3 each flush writes a segment, and nothing is seen, or durable, before.
+    On HDFS and S3 each flush writes a segment, and nothing is visible or durable before.
     """
     return Producer(open_topic(path, topic), durable=durable, segment_bytes=segment_bytes)
 
@@ -57,7 +57,7 @@ class Producer:
         timestamp: int | datetime | None = None,
         partition: int | None = None,
     ) -> tuple[int, int]:
-        """Takes a record and says its partition and offset. If this raises, the record was not taken."""
+        """Takes a record and returns its partition and offset. If this raises, the record was not taken."""
         if type(value) is not bytes:
             value = encode_value("value", value)
         if key is not None:

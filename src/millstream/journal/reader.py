@@ -127,7 +127,7 @@ class Reader:
 
 
 class _Cursor:
-    """Where a reader stands in one partition."""
+    """A reader's position in one partition."""
 
     def __init__(self, where: Partition, start: Place | int, uncommitted: bool, bounded: bool) -> None:
         self.where = where
@@ -221,7 +221,7 @@ class _Cursor:
             raise _out_of_range(self.where, start, first, end_of(self.where, segments))
 
     def _enter_next(self) -> bool:
-        """Goes on to the segment with the record to read next, which need not be its first."""
+        """Moves to the segment with the next record to read, which need not be its first."""
         if not self._next:
             return False
         segment = self._next.pop(0)
@@ -248,7 +248,7 @@ class _Cursor:
         return segment.base == self.offset or (segment.merged and segment.base < self.offset)
 
     def _find_again(self) -> None:
-        """In an object store one notices in the middle of a segment that it is gone: it was merged with others."""
+        """In an object store, a segment may be gone in the middle of reading it: it was merged with others."""
         lost = self._segment
         assert lost is not None
         self._note_offset()
@@ -271,7 +271,7 @@ class _Cursor:
             self.offset = self._file.offset
 
     def _leave(self, tail: Tail) -> bool:
-        """At the segment's end: goes on to the next, if there is one. False: nothing to read for now."""
+        """At the segment's end: moves to the next, if there is one. False: nothing to read for now."""
         assert self._segment is not None
         assert self._file is not None
         last_of_producer = not self._segment.published and all(s.published for s in self._next)

@@ -1,4 +1,4 @@
-"""Deletes what a topic is not to keep: whole segments, from the beginning of a partition. The last one stays."""
+"""Deletes what a topic need not keep: whole segments, from the beginning of a partition. The last one stays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millstream.journal.topics import JournalPath, Keep, open_topic
 
 
 def trim(path: JournalPath, topic: str) -> int:
-    """Deletes now what whoever writes to the topic would delete some time: not beside one who does. Gives how many
+    """Deletes now what the topic's writer would delete later. Skips partitions that have a writer. Returns how many
     segments are gone."""
     found = open_topic(path, topic)
     partitions = [found.partition(number) for number in range(found.partitions)]
@@ -41,13 +41,13 @@ def trim_partition(where: Partition, keep: Keep) -> int:
 
 
 def segments(where: Partition) -> list[Segment]:
-    """All that lie there, in the order of the log."""
+    """All segments in the folder, in the order of the log."""
     parsed = (fmt.parse_segment(entry.name, entry.size) for entry in where.files.entries(where.folder))
     return sorted((segment for segment in parsed if segment is not None), key=lambda segment: segment.order)
 
 
 def is_old(where: Partition, segment: Segment, keep: Keep) -> bool:
-    """Whether whatever lies before a segment is too old: it was begun when they were ended."""
+    """Whether everything before a segment is too old: it was begun when they ended."""
     if keep.milliseconds is None:
         return False
     file = SegmentFile.of(where, segment)
@@ -63,7 +63,7 @@ def size_of(where: Partition, segment: Segment) -> int:
 
 
 def delete(where: Partition, segment: Segment) -> None:
-    """An object that nothing names would stay for ever: what names it comes last."""
+    """An object that nothing names would stay forever: what names it comes last."""
     where.files.delete(f"{where.folder}/{segment.path}")
     if segment.path != segment.name:
         where.files.delete(f"{where.folder}/{segment.name}")

@@ -75,7 +75,7 @@ class PartitionInfo:
     bytes: int
     segments: int
     writer: bool | None
-    """Whether a producer or a job holds it now. None: nobody knows, for there are no locks."""
+    """Whether a producer or a job holds it now. None: unknown, because there are no locks."""
 
     @property
     def records(self) -> int:
@@ -147,7 +147,7 @@ def topics(path: JournalPath) -> list[str]:
 
 
 def describe(path: JournalPath, topic: str) -> TopicInfo:
-    """What a topic holds: offsets, records, bytes, segments, who writes."""
+    """What a topic holds: offsets, records, bytes, segments, its writers."""
     found = open_topic(path, topic)
     partitions = tuple(_describe_partition(found.partition(n)) for n in range(found.partitions))
     return TopicInfo(topic, partitions)
@@ -180,12 +180,12 @@ def _keep(topic: str, age: str | None, size: int | None) -> Keep:
 
 
 def _journal(path: JournalPath) -> str:
-    """The journal's address: within reach if it is not a folder of this machine."""
+    """The journal's address; makes it reachable if it is not a local folder."""
     journal = os.fspath(path)
     files = files_at(journal)
     if files.local:
         return files.resolved(journal) if journal.startswith("file:") else str(Path(journal))
-    # Not at the top: who reads and writes folders of this machine needs no Spark.
+    # Not at the top: reading and writing local folders needs no Spark.
     from millstream.spark.reach import reach
 
     reach(journal)
@@ -250,7 +250,7 @@ def _fill(folder: Path, description: dict[str, Any]) -> None:
 
 def _create_file(journal: str, topic: str, description: dict[str, Any]) -> bool:
     """The description is the topic: folders come with the first file in them."""
-    # Of two who make it at the same time, one does: what they write differs.
+    # If two create it at the same time, one succeeds: what they write differs.
     made = {**description, "made": secrets.token_hex(8)}
     return files_at(journal).create(_description(journal, topic), json.dumps(made) + "\n")
 

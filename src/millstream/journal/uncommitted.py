@@ -23,8 +23,8 @@ class OpenFiles:
 
     open/w-…-0.seg ──rename──▶ <base>-w-….seg      the same file: what was delivered from it is passed over
 
-    It is looked for as soon as it is published. So it may be merged with others before the reader, who may have much to
-    read until then, comes to its records.
+    It is looked for as soon as it is published. So it may be merged with others before the reader, which may have much
+    to read until then, reaches its records.
     """
 
     def __init__(self, where: Partition, *, bounded: bool, from_end: bool) -> None:

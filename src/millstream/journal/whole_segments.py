@@ -1,4 +1,4 @@
-"""The writer of one partition where files are written whole, on HDFS and S3: each flush is a segment of its own.
+"""The writer of one partition where files are written whole, on HDFS and S3: each flush is its own segment.
 
 There are no locks. The name of a segment is the offset of its first record, and is taken once: of two writers, the
 second finds the name taken, and is refused.
@@ -20,10 +20,10 @@ class WholeSegments:
         self._next = self._begin = end_of(where, chain(where))
         self._buffer = bytearray()
         self._attempt: tuple[bytes, int] | None = None
-        """A segment that was not written yet, or of which nobody knows; and the offset after it."""
+        """A segment that is not written yet, or may or may not be; and the offset after it."""
 
     def append(self, frame: bytes) -> int:
-        """Takes a frame into the buffer and says its offset. If this raises, the frame was not taken."""
+        """Takes a frame into the buffer and returns its offset. If this raises, the frame was not taken."""
         if self._buffer and len(self._buffer) + len(frame) > self._segment_bytes:
             self.flush()
         self._buffer += frame

@@ -22,7 +22,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class PartitionWriter:
-    """Holds the partition's lock from its making to `close()`."""
+    """Holds the partition's lock from its creation to `close()`."""
 
     def __init__(self, where: Partition, *, durable: bool, segment_bytes: int) -> None:
         self._where = where
@@ -45,7 +45,7 @@ class PartitionWriter:
         self._written = self._next  # the offset of the first record in the buffer
 
     def append(self, frame: bytes) -> int:
-        """Takes a frame into the buffer and says its offset. If this raises, the frame was not taken."""
+        """Takes a frame into the buffer and returns its offset. If this raises, the frame was not taken."""
         buffer = self._buffer
         if len(buffer) + len(frame) > self._room:
             self._make_room(len(frame))
@@ -60,7 +60,7 @@ class PartitionWriter:
             self._sync()
 
     def close(self) -> None:
-        """Lets go of file and lock; what is in the buffer is dropped."""
+        """Releases file and lock; what is in the buffer is dropped."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -69,7 +69,7 @@ class PartitionWriter:
     # --- segments
 
     def _recover(self) -> int:
-        """Cuts a torn tail, and finds where to go on."""
+        """Cuts a torn tail, and finds where to continue."""
         segments = chain(self._where)
         own = [s for s in segments if not s.published]
         if own:
@@ -150,7 +150,7 @@ class PartitionWriter:
         self._take(done, self._next - self._written)
 
     def _take(self, size: int, records: int) -> None:
-        """So much of the buffer is written. It stays even if the rest failed: readers may have seen it."""
+        """This much of the buffer is written. It stays even if the rest failed: readers may have seen it."""
         self._size += size
         self._written += records
         self._room = 0  # the segment has grown: the next record must look whether it still fits
@@ -182,7 +182,7 @@ class PartitionWriter:
         _write_all(self._fd, data, start)
 
     def _fail(self, error: OSError) -> NoReturn:
-        """The frame that was written in part is cut at once, so that nobody waits for its end."""
+        """Cuts a partly written frame at once, so that no reader waits for its end."""
         try:
             if self._ragged:
                 self._cut()

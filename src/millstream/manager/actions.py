@@ -181,7 +181,7 @@ def keep(received: Path, versions: Path) -> int:
         version = max((int(each.name) for each in versions.iterdir() if each.name.isdigit()), default=0) + 1
         try:
             os.rename(received, versions / str(version))
-        except OSError:  # somebody has just taken it
+        except OSError:  # another process has just taken it
             if not received.exists():
                 raise
             continue

@@ -56,7 +56,7 @@ def imported(file: Path) -> Iterator[str]:
     try:
         tree = ast.parse(file.read_bytes())
     except SyntaxError:
-        return  # whoever runs the file says what is wrong with it
+        return  # running the file shows what is wrong with it
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)

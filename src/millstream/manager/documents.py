@@ -14,11 +14,11 @@ class Document:
 
 
 class Changed(Exception):
-    """Somebody else was faster: read it again."""
+    """Another writer was faster: read it again."""
 
 
 class NotLeading(Exception):
-    """This manager may not write: another one leads, or nobody does."""
+    """This manager may not write: another one leads, or none does."""
 
 
 class Documents(Protocol):

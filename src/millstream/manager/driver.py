@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from millstream.runtime.run import Run
 
 TAKEN = 75
-"""The exit code of a driver whose run is somebody else's."""
+"""The exit code of a driver whose run belongs to another one."""
 
 
 class Driver:

@@ -16,7 +16,7 @@ from millstream.manager.tokens import Identity, Role, Tokens
 
 COOKIE = "millstream"
 OPEN = ("/health", "/login", "/static/")
-"""What anybody may ask for: nothing of it tells of jobs."""
+"""What anyone may ask for: none of it is about jobs."""
 PART = re.compile(rb'name="csrf"\r\n\r\n([0-9a-f]{64})\r\n')
 SAFE = ("GET", "HEAD", "OPTIONS")
 MOST = MOST_BYTES + 1_000_000

@@ -17,7 +17,7 @@ class Leadership(Protocol):
         """All managers."""
 
     def leader_url(self) -> str | None:
-        """Where the one that leads listens; None: nobody does, now."""
+        """Where the leader listens; None: there is none now."""
 
 
 class Alone:

@@ -54,7 +54,7 @@ WORDS = {
 
 
 def begin(job: JobRecord, operation: Operation, now: int) -> JobRecord:
-    """Whoever leads enters its first step."""
+    """The leader enters its first step."""
     return job.begun(replace(operation, step=BEGUN, since=now))
 
 

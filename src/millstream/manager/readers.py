@@ -1,4 +1,4 @@
-"""The processes that read state for people: one for each job that somebody looks into, and few at a time."""
+"""The processes that read state for people: one for each job that is being looked into, and few at a time."""
 
 from __future__ import annotations
 

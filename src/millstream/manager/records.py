@@ -116,7 +116,7 @@ class Before:
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that somebody asked for; its status outlives the manager that took it."""
+    """Something that a user asked for; its status outlives the manager that took it."""
 
     id: str
     kind: str

@@ -101,7 +101,7 @@ def serve(options: Options, say: Callable[[str], None]) -> None:
 
 
 def not_cancelled(record: logging.LogRecord) -> bool:
-    """Whoever follows a page or a log when the manager ends is cut off: that is no error."""
+    """Clients that follow a page or a log when the manager ends are cut off: that is no error."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 

@@ -82,7 +82,7 @@ class Service:
     supervisor: Supervisor
     members: Callable[[], list[Member]]
     leader_url: Callable[[], str | None]
-    """Where writes go; None: to nobody, now. This manager's own address: it leads."""
+    """Where writes go; None: there is no leader now. This manager's own address: it leads."""
     started_at: float = field(default_factory=time.time)
 
     def about(self) -> dict[str, Any]:

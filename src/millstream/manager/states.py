@@ -18,7 +18,7 @@ class JobState(StrEnum):
 
 
 class IllegalMove(Exception):
-    """A bug of ours, or somebody was faster."""
+    """A bug of ours, or another change came first."""
 
 
 MOVES: dict[JobState, frozenset[JobState]] = {
@@ -61,7 +61,7 @@ MOVES: dict[JobState, frozenset[JobState]] = {
     JobState.CANCELLED: frozenset({JobState.STARTING}),
     JobState.SUSPENDED: frozenset({JobState.STARTING, JobState.CANCELLED}),
 }
-"""Whoever starts a job that has ended, starts it again from its last committed epoch."""
+"""A job that has ended starts again from its last committed epoch."""
 
 AT_REST = frozenset({JobState.CREATED, JobState.FINISHED, JobState.FAILED, JobState.CANCELLED, JobState.SUSPENDED})
 """No driver runs, or is to run."""

@@ -82,7 +82,7 @@ def judged(job: JobRecord, seen: Seen, now: int, leader: int) -> Verdict:
 
 
 def at_rest(job: JobRecord, seen: Seen, now: int, leader: int) -> Verdict:
-    """Nothing is to run, until somebody wants it started."""
+    """Nothing is to run until a user starts it."""
     if job.run is not None and seen.alive:
         return Verdict(job, Effect.KILL)
     if job.run is not None and job.run.ended_at is None:
@@ -169,7 +169,7 @@ def restart(job: JobRecord, code: str, why: str, now: int, effect: Effect) -> Ve
 
 
 def retried(job: JobRecord, why: str, now: int, effect: Effect) -> Verdict:
-    """By its policy, which looks at all failures since somebody started it."""
+    """By its policy, which looks at all failures since a user started it."""
     delay = policy(job.spec.restarts).delay_ms(moments(job))
     if delay is None:
         return Verdict(given_up(job, why, now), effect)

@@ -57,7 +57,7 @@ class Supervisor:
             except NotLeading:
                 raise
             except Changed:
-                continue  # somebody else did something to it: next time
+                continue  # another change came first: next time
             except Exception:  # one job's trouble is not another's
                 LOG.exception('job "%s" could not be looked after', job.name)
         self.rounds += 1

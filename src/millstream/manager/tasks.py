@@ -153,7 +153,7 @@ def size(saved: Savepoint) -> int:
 
 
 def restore(task: Task) -> Result:
-    """Into a new checkpoint; whoever comes to the job's old one is led there."""
+    """Into a new checkpoint; runs that open the job's old one are led there."""
     from millstream.cli.changes import listed
     from millstream.runtime.requests import followed
     from millstream.runtime.savepoints import rescaling

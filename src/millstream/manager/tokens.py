@@ -60,7 +60,7 @@ class Tokens:
         return [Token(**told) for told in read_json(self._home.tokens, [])]
 
     def add(self, name: str, role: Role) -> str:
-        """The token itself, which nobody can be told again."""
+        """The token itself, which cannot be shown again."""
         known = self.all()
         if any(each.name == name for each in known):
             raise MillstreamError("MS-MANAGER-020", f'there is a token "{name}".', hint="remove it first")

@@ -55,7 +55,7 @@ class Traces:
             try:
                 if self._leads():
                     self.send()
-            except Exception:  # whoever collects traces must not disturb jobs
+            except Exception:  # a collector of traces must not disturb jobs
                 LOG.exception("traces could not be sent; the next ones are tried again")
 
     def send(self) -> None:

@@ -166,7 +166,7 @@ class Watch:
 
 
 def orders(job: JobRecord, operation: Operation, home: Home) -> tuple[int, dict[str, Any]]:
-    """Which version of the job's files a task has, and what it is told."""
+    """Which version of the job's files a task has, and its orders."""
     asked, spec = operation.asked, job.spec
     version, file = job.version, job.file
     before = operation.before

@@ -53,7 +53,7 @@ class ZooKeeper:
         self.root = parts.path.rstrip("/") or "/millstream"
         retry = {"max_tries": -1, "delay": 0.1, "max_delay": 0.5, "max_jitter": 0.1}
         self._client = KazooClient(hosts=parts.netloc, timeout=SESSION, connection_retry=retry)
-        self._client.logger.setLevel(logging.CRITICAL)  # it tells of every try
+        self._client.logger.setLevel(logging.CRITICAL)  # it logs every attempt
         try:
             self._client.start(timeout=FIRST)
             for path in ("/jobs", "/members", "/candidates", "/epoch"):

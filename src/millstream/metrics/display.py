@@ -1,4 +1,4 @@
-"""Shows a run while it goes on: a panel on a terminal, a line now and then anywhere else."""
+"""Shows a run in progress: a panel on a terminal, a line now and then anywhere else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINE_EVERY = 10.0
 
 
 class Display:
-    """Looks at the figures whenever it is told to, though not more often than is worth it."""
+    """Reads the figures when asked to, but not more often than is useful."""
 
     def __init__(
         self,

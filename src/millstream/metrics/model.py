@@ -10,7 +10,7 @@ from typing import TypeVar
 
 @dataclass(frozen=True)
 class ReceptionMetrics:
-    """What was received of a source that cannot be read again."""
+    """What was received from a source that cannot be read again."""
 
     received: int = 0
     """Messages that were delivered, duplicates included."""
@@ -33,15 +33,15 @@ class SourceMetrics:
     rows: int = 0
     """Records, or rows where the source has no records."""
     bytes: int | None = None
-    """Of the records' values. None: the source gives rows, whose bytes nobody sees."""
+    """Of the records' values. None: the source gives rows, whose size is not known."""
     skipped: int = 0
     """Records that could not be read, where the source skips them."""
     lag: int | None = None
-    """Rows that were there, and not yet read, when the last epoch ended. None: the source cannot tell."""
+    """Rows that were there, and not yet read, when the last epoch ended. None: the source cannot say."""
     watermark: datetime | None = None
     """How far event time has come in this source. None: it has no time, or no row has come."""
     idle: bool = False
-    """Whether time goes on without it."""
+    """Whether time moves without it."""
     reception: ReceptionMetrics | None = None
     """None: it is read, not received."""
 
@@ -78,7 +78,7 @@ class StageMetrics:
     number: int
     operators: tuple[str, ...]
     state_rows: int | None = None
-    """None: Spark was not told to count them."""
+    """None: Spark is not set to count them."""
     state_bytes: int = 0
     """In RocksDB's memory and in its files: rows move from the one to the other when memory is full or saved."""
     commit_ms: int = 0

@@ -40,7 +40,7 @@ class Family:
 
 
 def text(*runs: Metrics, others: Sequence[Family] = ()) -> str:
-    """The figures of runs, and of others: all samples of one name stand together."""
+    """The figures of runs, and of others: all samples of one name are together."""
     found: dict[str, Family] = {}
     for family in [*others, *(family for now in runs for family in families(now))]:
         before = found.get(family.name)

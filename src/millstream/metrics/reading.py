@@ -1,4 +1,4 @@
-"""From what the kernels and Spark say to typed figures."""
+"""Turns what the kernels and Spark report into typed figures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PHASES = {
 """Spark's name of each part of an epoch, and ours."""
 
 WHOLE = ("parquet", "avro", "protobuf")
-"""Formats whose bytes are made behind the place where records are counted."""
+"""Formats whose bytes are made after records are counted."""
 
 BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 NONE: Mapping[str, int] = {}
@@ -52,7 +52,7 @@ class SourceTime:
 
 @dataclass(frozen=True)
 class Reading:
-    """A run as its parts tell of it.
+    """A run as its parts report it.
 
     `figures`: Meters.java. `functions`: for each Python function, the rows that it skipped. `carried`: for each sink
     that Python carries rows to, the last epoch that arrived. `received`: for each source that is received, its figures.
@@ -69,7 +69,7 @@ class Reading:
 
     @property
     def last(self) -> dict[str, Any]:
-        """What Spark says of the last epoch; empty: there is none."""
+        """What Spark says about the last epoch; empty: there is none."""
         text = self.figures["epochs"]["last"]
         return json.loads(text) if text else {}
 

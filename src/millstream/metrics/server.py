@@ -15,7 +15,7 @@ PATH = "/metrics"
 
 
 class Server:
-    """Holds a port; answers there, from a thread of its own, from `serve` to `close`."""
+    """Holds a port; answers there, from its own thread, from `serve` to `close`."""
 
     def __init__(self, port: int) -> None:
         try:
@@ -42,7 +42,7 @@ class Server:
         return f"http://{HOST}:{self.port}{PATH}"
 
     def look(self) -> None:
-        """Figures are read when somebody asks."""
+        """Figures are read on request."""
 
     def close(self) -> None:
         if self._thread.ident is not None:

@@ -61,8 +61,8 @@ def time(now: Metrics) -> Text:
 
 
 def figures(now: Metrics, rates: Rates, narrow: bool) -> Table:
-    """All in one grid, so that numbers stand below one another. A long name is cut; a narrow terminal keeps names
-    readable by leaving out how fast bytes and results come."""
+    """All in one grid, so that numbers line up. A long name is cut; on a narrow terminal, the rates of bytes and
+    results are left out to keep names readable."""
     table = Table.grid(padding=(0, 0, 0, 2), expand=True)
     table.add_column(ratio=1, no_wrap=True, overflow="ellipsis", min_width=8)
     for _ in range(5 if narrow else 6):

@@ -14,7 +14,7 @@ from millstream.plan.functions.definition import Computed, Function
 from millstream.plan.functions.registry import FORMS, FUNCTIONS, PARSED, supported
 
 UNORDERED = (exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue)
-"""They take the first row that comes, and that is another one in every run."""
+"""They take the first row that comes, which differs from run to run."""
 
 
 START, END = "window_start", "window_end"
@@ -25,8 +25,8 @@ START, END = "window_start", "window_end"
 class Figure:
     """One running figure of a group: a function of an argument (None counts rows).
 
-    `by`: what min_by and max_by go by, the share of a percentile, what stands between the values of listagg.
-    `where`: the condition of FILTER (WHERE …).
+    `by`: the order of min_by and max_by, the share of a percentile, or the separator of listagg. `where`: the condition
+    of FILTER (WHERE …).
     """
 
     function: str
@@ -101,7 +101,7 @@ def whole(values: list[Expr]) -> Expr:
 
 
 def constant(function: Function, node: exp.Expr, step: Step) -> Expr | None:
-    """The share of a percentile, or what listagg puts between values: it stands in the call."""
+    """The share of a percentile, or the separator of listagg, as written in the call."""
     wanted = function.constant
     if wanted is None:
         return None
@@ -164,13 +164,13 @@ def shown(tree: exp.Expr) -> str:
 
 
 def outside(tree: exp.Expr) -> list[exp.Column]:
-    """The columns that stand outside every aggregate call."""
+    """The columns outside of all aggregate calls."""
     return [column for column in tree.find_all(exp.Column) if column.find_ancestor(exp.AggFunc, exp.Filter) is None]
 
 
 @dataclass(frozen=True)
 class Closing:
-    """When groups come to an end: the key that says it, and how much longer results are corrected.
+    """When groups end: the key that says so, and how much longer results are corrected.
 
     `final`: results are sent once, then. `length_ms`: how long after a row's time its windows end at the latest.
     `touching`: a row at the very end still belongs to it.
@@ -184,7 +184,7 @@ class Closing:
 
     @property
     def after_ms(self) -> int:
-        """So long after the end no row of the group can come any more."""
+        """How long after the end rows of the group may still come."""
         return self.allowed_ms + self.touching
 
 

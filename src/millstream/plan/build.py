@@ -1,4 +1,4 @@
-"""Builds nodes from what users wrote, and refuses what cannot mean anything."""
+"""Builds nodes from what users wrote, and refuses what makes no sense."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HAVING = "_having"
 AFTER = "add it when results no longer change: after final() or changes()"
 TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_LTZ")
 PROCESSING_IDLE = "1 second"
-"""Processing time goes on with the clock, as soon as it is known that no more records wait to be read."""
+"""Processing time moves with the clock as soon as it is known that no more records are waiting."""
 
 
 def source(
@@ -114,7 +114,7 @@ def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> K
 
 
 def source_schema(options: SourceOptions, schema: str | None, step: Step) -> tuple[FieldType, ...]:
-    """Raw records have columns of their own; all others need a schema. Columns of the record itself come last."""
+    """Raw records have fixed columns; all others need a schema. Columns of the record itself come last."""
     extra = tuple(FieldType(name, type_) for name, _, type_ in record_columns(options))
     if options.format == "raw" and schema is not None:
         raise step.error("MS-SOURCE-001", "reads raw records, whose columns are fixed.", hint="leave out schema=")
@@ -332,7 +332,7 @@ def having(made: operators.Aggregate) -> Node:
 
 
 def aggregate_of(node: Node) -> operators.Aggregate | None:
-    """What agg() made, also where having() chose of its groups."""
+    """What agg() made, even if having() then filtered the groups."""
     if isinstance(node, nodes.Project) and isinstance(node.input, nodes.Filter):
         below = node.input.input
         return below if isinstance(below, operators.Aggregate) and HAVING in below.carries else None
@@ -340,7 +340,7 @@ def aggregate_of(node: Node) -> operators.Aggregate | None:
 
 
 def named(node: Node, name: str) -> Node:
-    """The name goes to what keeps state: that is where it is looked for."""
+    """Names the step that keeps state, because that is where the name is looked up."""
     made = aggregate_of(node)
     return replace(node, given=name) if made is None else having(replace(made, given=name))
 

@@ -1,4 +1,4 @@
-"""Functions that change: they give something else with each call, or in each epoch.
+"""Functions that change: their result differs with each call, or in each epoch.
 
 A row of a table is computed again when it is taken back. With such a function it would not be the row that was sent.
 """
@@ -18,20 +18,20 @@ PLACE = frozenset(("monotonically_increasing_id", "spark_partition_id"))
 FILE = frozenset(("input_file_name", "input_file_block_start", "input_file_block_length"))
 """These depend on the task that computes a row, and on what it computed before."""
 FOREIGN = frozenset(("reflect", "java_method", "try_reflect"))
-"""Any code of Java's."""
+"""Any Java code."""
 TIME = frozenset(("now", "current_timestamp", "localtimestamp", "current_date", "curdate", "current_time", "localtime"))
 CHANGING = CHANCE | PLACE | FILE | FOREIGN | TIME
 MOMENTS = ("now", "today", "tomorrow", "yesterday")
 """What Spark takes for a moment where a text becomes a time: `timestamp'now'`."""
 OWN_IV = 5
-"""With so many arguments, aes_encrypt is told where to begin; else it begins at random, except in mode ECB."""
+"""With this many arguments, aes_encrypt gets its IV; otherwise the IV is random, except in mode ECB."""
 
 AGAIN = "a row that is taken back is computed again, and would not be the row that was sent"
 ONCE = "use it on a stream, whose rows are computed once: before it becomes a table, or after changes()"
 
 
 def changing(tree: exp.Expr) -> str | None:
-    """A part that gives something else with each call, or in each epoch, as users write it."""
+    """A part whose result differs with each call, or in each epoch, as users write it."""
     found = next((node for node in tree.find_all(exp.Func) if changes(node)), None)
     if found is None:
         return None
@@ -59,12 +59,12 @@ def is_moment(node: exp.Func) -> bool:
 
 
 def steady(expr: Expr) -> bool:
-    """Whether it gives the same of a row whenever it is computed."""
+    """Whether it gives the same result for a row whenever it is computed."""
     return changing(expr.tree) is None
 
 
 def repeatable(expr: Expr) -> bool:
-    """Whether it gives the same of a row twice in one epoch."""
+    """Whether it gives the same result for a row twice in one epoch."""
     return expr.calls.isdisjoint(CHANCE | PLACE | FILE | FOREIGN)
 
 

@@ -1,4 +1,4 @@
-"""The life of a checkpoint: how long it is kept, how often one is made, and what happens when one fails."""
+"""The life of a checkpoint: how long it is kept, how often one is taken, and what happens when one fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Checkpoints:
     tolerate: int = 0
 
     def retained(self, mode: Mode) -> int:
-        """So many epochs are kept: an epoch takes at least as long as the mode says, so none of them is too young."""
+        """How many epochs are kept. An epoch takes at least as long as the mode says, so these cover `keep_for`."""
         if isinstance(mode, Batch) or self.keep_for_ms == 0:
             return self.keep
         every = mode.checkpoint_every_ms if isinstance(mode, RealTime) else mode.every_ms
@@ -36,7 +36,7 @@ class Checkpoints:
 
 
 DEFAULT = Checkpoints()
-"""What holds if nothing is said."""
+"""The default."""
 
 
 def checkpoints(
@@ -45,8 +45,8 @@ def checkpoints(
     """How a job keeps its checkpoints: `job.run(checkpoints=ms.checkpoints(keep_for="1 hour"))`.
 
     `keep`: how many epochs, at least. `keep_for`: also those that are younger. `pause`: in real time, how long rows
-    flow undisturbed between two checkpoints, however long one takes. `tolerate`: how many checkpoints in a row may
-    fail before the job does.
+    flow undisturbed between two checkpoints, however long one takes. `tolerate`: how many checkpoints in a row may fail
+    before the job fails.
     """
     if keep < FEWEST:
         raise wrong("keep", keep, f"{FEWEST} or more: the newest may turn out to be damaged")

@@ -1,7 +1,7 @@
 """When rows are closed: those of a window never change again once the watermark has passed its end.
 
 An operator that groups the results of windows by window may then drop what it keeps, too. It does so when all rows of
-the epoch are there, as the last ones come when the window is closed.
+the epoch are there, because the last ones come when the window closes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def ends(node: Node) -> Ends:
 
 
 def window(node: Aggregate) -> Ends:
-    """The start of a session does not tell when it ends."""
+    """The start of a session does not say when it ends."""
     assert node.closing is not None
     found = {END: node.closing.after_ms}
     if not isinstance(node, Sessions):

@@ -1,4 +1,4 @@
-"""Where a job runs: a Spark master, and what goes along to its machines."""
+"""Where a job runs: a Spark master, and what is sent to its machines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Cluster:
         return dict(self.conf)
 
     def under(self, above: Cluster | None) -> Cluster:
-        """The same, with what another says in its place."""
+        """The same, overridden by what another one says."""
         if above is None:
             return self
         return replace(
@@ -58,10 +58,9 @@ def cluster(
 ) -> Cluster:
     """Where a job runs: `job.run(on=ms.cluster("spark://host:7077"))`.
 
-    `master`: as Spark names it; left out, the one of spark-submit or of Spark's own settings. `conf`: Spark's settings
-    by name. `environment`: an archive that `millstream pack` made, for Python code on the machines. `shared_disk`:
-    whether local folders are the same on all machines. `slots_within`: how long to wait for the cluster to give enough
-    task slots.
+    `master`: as Spark names it; by default the one of spark-submit or of Spark's own settings. `conf`: Spark's settings
+    by name. `environment`: an archive from `millstream pack`, for Python code on the machines. `shared_disk`: whether
+    all machines share the local folders. `slots_within`: how long to wait for the cluster to provide enough task slots.
     """
     if master is not None:
         refuse_unknown(master)
@@ -98,7 +97,7 @@ def refuse_unknown(master: str) -> None:
 
 
 def connect(what: str) -> MillstreamError:
-    """Its sessions have no JVM in this process, which the kernels are started from."""
+    """Its sessions have no JVM in this process, from which the kernels are started."""
     return MillstreamError(
         "MS-CLUSTER-003", f"{what} is Spark Connect's, which Millstream cannot run on.", at=here(), hint=CLASSIC
     )

@@ -30,7 +30,7 @@ def under(columns: Columns, qualifier: str) -> Columns:
 
 
 def side_by_side(left: Columns, right: Columns) -> Columns:
-    """What a join gives: every field carries its alias, so that equal names stay apart."""
+    """The columns of a join: every field carries its alias, so that equal names stay apart."""
     return tuple(replace(column, field=column.label) for column in (*left, *right))
 
 

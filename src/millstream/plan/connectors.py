@@ -1,4 +1,4 @@
-"""What the plan knows of the outside world; each connector gives its own frozen options."""
+"""What the plan knows about the outside world; each connector has its own frozen options."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SourceOptions(Protocol):
 
     @property
     def on_error(self) -> OnError:
-        """What becomes of a record that cannot be read."""
+        """What happens to a record that cannot be read."""
 
     @property
     def dead_letters(self) -> SinkOptions | None: ...
@@ -51,7 +51,7 @@ class SourceOptions(Protocol):
 
     @property
     def real_time(self) -> bool:
-        """Whether its rows can be had one by one, as they come."""
+        """Whether its rows can be read one by one, as they arrive."""
 
     def reader(self) -> Reader:
         """How Spark reads it: records with key, value, partition, offset and timestamp, lines of text, or rows."""
@@ -69,7 +69,7 @@ class SinkOptions(Protocol):
 
     @property
     def modes(self) -> tuple[WriteMode, ...]:
-        """The ways in which it can be written to, the one for tables that users did not choose first."""
+        """The ways to write to it; the first is the default for tables."""
 
     @property
     def guarantee(self) -> str:
@@ -84,7 +84,7 @@ class SinkOptions(Protocol):
 
     @property
     def partition_by(self) -> tuple[str, ...]:
-        """The columns that say where a row goes. They are not written themselves, where files tell them by folders."""
+        """The columns that say where a row goes. In files they are in the folders' names, not in the rows."""
 
     def check(self) -> None:
         """An error if it is not there."""
@@ -155,13 +155,13 @@ class CarriedSink(SinkOptions, Protocol):
 
 class Receiver(Protocol):
     def copy(self) -> None:
-        """Receives all that there is now, for a run that ends with it: the system is left as it was."""
+        """Receives all that there is now, for a run that ends with it, and leaves the system as it was."""
 
     def prepare(self) -> None:
-        """Receives all that there is now, and sees to it that nothing is missed of what follows."""
+        """Receives all that there is now, and makes sure that nothing that follows is missed."""
 
     def receive(self, ended: Event) -> None:
-        """Receives until it is told to end: appended durably, and only then acknowledged."""
+        """Receives until `ended` is set: appended durably, and only then acknowledged."""
 
 
 @runtime_checkable
@@ -169,10 +169,10 @@ class ReceivedSource(SourceOptions, Protocol):
     """A source that cannot be read again: its changes are received into a journal beside the checkpoint."""
 
     def bound(self, job: str, journal: str) -> Self:
-        """The same, knowing the journal that it is received into."""
+        """The same source, with the journal that it is received into."""
 
     def schema(self) -> str | None:
-        """Its columns, as the system has them. None: it does not know, and users say them."""
+        """Its columns, as the system has them. None: unknown, and users name them."""
 
     def key(self) -> tuple[str, ...]:
         """What tells its rows apart, as the system has it."""
@@ -198,7 +198,7 @@ class Consumes(Protocol):
 
 @runtime_checkable
 class BufferedReceiver(Receiver, Protocol):
-    """A receiver whose journal is freed of what the job has committed."""
+    """A receiver that deletes from its journal what the job has committed."""
 
     figures: ReceptionFigures
     passing: Callable[[str], None]
@@ -213,7 +213,7 @@ class BufferedReceiver(Receiver, Protocol):
 
 @dataclass
 class ReceptionFigures:
-    """What is counted of a reception, over all starts of a run."""
+    """What a reception counts, over all starts of a run."""
 
     received: int = 0
     acknowledged: int = 0
@@ -249,7 +249,7 @@ class KeepsSecrets(Protocol):
 
 @runtime_checkable
 class HasRecords(Protocol):
-    """A source of records that can be asked for more than their values."""
+    """A source whose records have more than their values."""
 
     @property
     def record_columns(self) -> tuple[tuple[str, str, str], ...]:
@@ -266,7 +266,7 @@ class HasIdentities(Protocol):
 
 @runtime_checkable
 class HasListeners(Protocol):
-    """A source with something beside the running query: it is told of each epoch, and may stop the job."""
+    """A source with a listener beside the running query. It is notified of each epoch, and may stop the job."""
 
     def listeners(self, job: str, source: str) -> tuple[Listener, ...]:
         """By the names of the job and of the source."""
@@ -282,7 +282,7 @@ class ChecksWhatWasRead(Protocol):
 
 @runtime_checkable
 class ExplainsErrors(Protocol):
-    """A source or sink whose system's errors mean something to people."""
+    """A source or sink that explains its system's errors to users."""
 
     @property
     def errors(self) -> Errors: ...
@@ -293,12 +293,12 @@ class TellsLag(Protocol):
     """A source that knows how many of its rows are not read yet."""
 
     def lag(self, told: Mapping[str, str], read: str) -> int | None:
-        """When an epoch ended. `told`: what the reader said of itself then; `read`: up to where it was, as JSON."""
+        """At the end of an epoch. `told`: what the reader said about itself then; `read`: how far it was, as JSON."""
 
 
 @runtime_checkable
 class LimitsEpochs(Protocol):
-    """A sink that holds something open as long as an epoch lasts, and cannot do so for ever."""
+    """A sink that holds something open during an epoch, and cannot do so forever."""
 
     @property
     def longest_epoch_ms(self) -> int: ...
@@ -322,21 +322,21 @@ class Reader:
     key_format: KeyFormat = "json"
     """How the key of a record without a value is read, where such a record deletes a row."""
     values: tuple[tuple[str, str], ...] = ()
-    """What must be known to read values in Avro (`avro_schema`, or `registry` and `registry_login`) or Protobuf
+    """What it takes to read values in Avro (`avro_schema`, or `registry` and `registry_login`) or Protobuf
     (`protobuf_message`, `protobuf_descriptors`), in the kernels' words."""
     names_topic: bool = False
-    """Whether each record says which topic it is of."""
+    """Whether each record says which topic it is from."""
     computed: tuple[tuple[str, str], ...] = ()
     """Columns made from those of the record: name and SQL."""
 
 
 @dataclass(frozen=True)
 class JarSet:
-    """The jars of a connector or a storage: others' that are fetched, and perhaps one of its own.
+    """The jars of a connector or a storage: third-party jars to fetch, and perhaps its own jar.
 
     `pins`: a JSON file that lists those to fetch, each with its checksum. `own`: the path of the connector's jar.
-    `sign`: a class in them, by which one sees that they are there. `from_start`: whether Spark must be started with
-    them, because Spark itself uses them.
+    `sign`: a class in them, which shows that they are there. `from_start`: whether Spark must be started with them,
+    because Spark itself uses them.
     """
 
     name: str
@@ -348,7 +348,7 @@ class JarSet:
 
 @dataclass(frozen=True)
 class Jars:
-    """What a source or sink needs, and the folder to take it from where it cannot be fetched."""
+    """The jars that a source or sink needs, and the folder to take them from if they cannot be fetched."""
 
     set: JarSet
     folder: str | None = None
@@ -358,7 +358,7 @@ class Jars:
 class Listener:
     """A Java class that extends `millstream.source.SourceListener`, in a jar of the connector.
 
-    It is made with the query's id, the source's place among the job's sources, and the arguments.
+    It is created with the query's id, the source's place among the job's sources, and the arguments.
     """
 
     java_class: str
@@ -376,9 +376,9 @@ class Affected:
 
 @dataclass(frozen=True)
 class ErrorPattern:
-    """What a system's client or Spark says of an error, and what people are told of it.
+    """What a system's client or Spark says about an error, and what users see instead.
 
-    `explain` is given the job's name, what was found, and the steps of the job that have to do with the system.
+    `explain` gets the job's name, what was found, and the steps of the job that use the system.
     """
 
     text: re.Pattern[str]
@@ -387,9 +387,9 @@ class ErrorPattern:
 
 @dataclass(frozen=True)
 class Errors:
-    """`hints`: by code, what to do about errors that kernels raise, which have no hint of their own.
+    """`hints`: by code, hints for errors that kernels raise without one.
 
-    `transient`: the codes of errors that may be over when the job is started again.
+    `transient`: the codes of errors that may go away when the job restarts.
     """
 
     patterns: tuple[ErrorPattern, ...] = ()

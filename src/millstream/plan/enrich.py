@@ -99,7 +99,7 @@ def asked(rest: list[exp.Expr], left: Node, right: Node, step: Step) -> Expr | N
 
 
 def row_time(left: Node, as_of: str, step: Step) -> str:
-    """The field with the time of each row; the watermark must tell when it is past."""
+    """The field with the time of each row; the watermark must show when it is past."""
     hint = 'say it at the source: job.stream(…, time="at", lateness="10 seconds"), and keep the column'
     if left.event_time is None:
         raise step.error(
@@ -122,7 +122,7 @@ def row_time(left: Node, as_of: str, step: Step) -> str:
 
 
 def versions_of(right: Node, step: Step) -> Versions:
-    """The table's changes as they are in its source: what replaced what within an epoch is wanted, too."""
+    """The table's changes as they are in its source, including what replaced what within an epoch."""
     steps: list[Node] = []
     node = right
     while isinstance(node, Alias | Project):

@@ -29,7 +29,7 @@ def here(package: str | None = None) -> Location | None:
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
         inside = package is not None and f"{module}.".startswith(f"{package}.")
-        if module.startswith("click."):  # the command line: nobody's line
+        if module.startswith("click."):  # the command line: not a line of the user's
             return None
         if not inside and not frame.f_code.co_filename.startswith(PACKAGE):
             return Location(shown(frame.f_code.co_filename), frame.f_lineno)

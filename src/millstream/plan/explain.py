@@ -32,7 +32,7 @@ def branch(node: Node, first: str, rest: str, notes: dict[Node, str], shown: set
 
 
 def warnings(roots: tuple[Node, ...]) -> list[str]:
-    """What grows for ever: the streams of joins that nothing bounds, and rows that are kept to be told apart."""
+    """What grows forever: the streams of unbounded joins, and rows that are kept to compare later ones with."""
     lines = []
     for node in walk(roots):
         if isinstance(node, Aggregate) and tells_rows_apart(node):
@@ -51,13 +51,13 @@ def warnings(roots: tuple[Node, ...]) -> list[str]:
 
 
 def held_back(sources: tuple[Source, ...]) -> list[str]:
-    """Where several sources say how far time is, which ones they are."""
+    """If several sources move time, which ones they are."""
     said = [f"{part.name}{' (unless idle)' if part.idle_after else ''}" for part in sources if part.holds_time]
     return [f"time: the slowest of {', '.join(said)} holds it back"] if len(said) > 1 else []
 
 
 def tells_rows_apart(node: Aggregate) -> bool:
-    """Whether it is a distinct() of whole rows, or of ones with a time: hardly any two are alike."""
+    """Whether it is a distinct() of whole rows, or of rows with a time: hardly any two are equal."""
     if node.figures or not node.input.append_only or node.closing is not None or closes(node) is not None:
         return False
     return isinstance(beneath(node.input, lambda step: step.whole), Source) or node.input.event_time is not None

@@ -42,7 +42,7 @@ class Expr:
 
     @property
     def shown(self) -> str:
-        """For people: `a.liker < a.liked` instead of the quoted fields."""
+        """For users: `a.liker < a.liked` instead of the quoted fields."""
         return self.sql.replace("`", "")
 
     def over(self, place: Callable[[str], str] | Mapping[str, str]) -> str:
@@ -81,7 +81,7 @@ def called(node: exp.Expr) -> exp.Expr:
 
 
 def inside_struct(node: exp.Expr) -> exp.Expr:
-    """In text that is bound there are no aliases any more: `a`.b is the field a, and b within it."""
+    """Bound text has no aliases any more: `a`.b is the field a, and b within it."""
     if not isinstance(node, exp.Column) or not node.table:
         return node
     first, *rest = (part.copy() for part in node.parts)

@@ -1,4 +1,4 @@
-"""What came before a source's first row: the job's first epochs read it, and then the source itself goes on."""
+"""What came before a source's first row: the job's first epochs read it, then come the source's own rows."""
 
 from __future__ import annotations
 

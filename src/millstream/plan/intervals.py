@@ -21,7 +21,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Sum:
-    """So often the left's time, so often the right's, and so many microseconds."""
+    """`left` times the left's time, plus `right` times the right's, plus a number of microseconds."""
 
     left: int = 0
     right: int = 0
@@ -49,7 +49,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Within:
-    """The fields that carry the times of a join's inputs; the right's is later by at least and at most so much."""
+    """The fields that carry the times of a join's inputs; by how much the right's is later, at least and at most."""
 
     left: str
     right: str
@@ -59,7 +59,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Lifetime:
-    """How long a join keeps the rows of a side: until the watermark is so far past the time in a field.
+    """How long a join keeps the rows of a side: until the watermark is far enough past the time in a field.
 
     `late_ms`: a row that is older than the watermark by more is late; None: all come in time.
     """
@@ -70,7 +70,7 @@ class Lifetime:
 
 
 def bounds(conditions: list[exp.Expr], times: Times) -> Bounds:
-    """What conditions that all must hold say together; those that say nothing of the times are passed over."""
+    """What conditions that all must hold say together; those that say nothing about the times are skipped."""
     found = Bounds()
     for tree in conditions:
         if isinstance(tree, exp.Between):
@@ -84,7 +84,7 @@ def bounds(conditions: list[exp.Expr], times: Times) -> Bounds:
 
 
 def ordered(lower: exp.Expr, upper: exp.Expr, times: Times) -> Bounds:
-    """What it says that one value is not above another."""
+    """What `lower <= upper` says about the times."""
     one, other = total(lower, times), total(upper, times)
     if one is None or other is None:
         return Bounds()
@@ -114,7 +114,7 @@ def total(tree: exp.Expr, times: Times) -> Sum | None:
 
 
 def length(tree: exp.Interval) -> int | None:
-    """`INTERVAL 10 MINUTES`, `INTERVAL '1 day 2 hours'`; months are not always as long."""
+    """`INTERVAL 10 MINUTES`, `INTERVAL '1 day 2 hours'`; months vary in length."""
     number = tree.this
     negative = isinstance(number, exp.Neg)
     value = number.this if negative else number

@@ -63,7 +63,7 @@ def refuse_moving(
 
 
 def time_bounds(rest: list[exp.Expr], left: Node, right: Node, step: Step) -> Within | None:
-    """Both bounds on the times of two streams, if they are there: without them no row is ever of no more use."""
+    """Both bounds on the times of two streams, if there are any: without them rows can find partners forever."""
     if left.event_time is None or right.event_time is None or not (left.append_only and right.append_only):
         return None
     of_left, of_right = Join(None, None, left, right, (), None).carried

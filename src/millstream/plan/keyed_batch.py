@@ -18,4 +18,4 @@ class KeyedBatch:
     rows: pa.RecordBatch
     """All their rows: those of the first key first."""
     of: pa.Array
-    """For each row, which of the keys it is of."""
+    """For each row, which key it belongs to."""

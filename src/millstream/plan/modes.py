@@ -11,7 +11,7 @@ from millstream.plan.errors import here
 UNITS = {"ms": 1, "millisecond": 1, "s": 1000, "second": 1000, "m": 60_000, "min": 60_000, "minute": 60_000}
 UNITS |= {"h": 3_600_000, "hour": 3_600_000, "d": 86_400_000, "day": 86_400_000, "w": 604_800_000, "week": 604_800_000}
 SHORTEST_EPOCH_MS = 100
-"""In real time: what is saved at a barrier, and written for it, would take all the time there is."""
+"""The shortest interval in real time: with a shorter one, saving state would take all the time."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """An epoch every so often; `until_caught_up`: stop when all input of the start is done.
+    """An epoch at a regular interval; `until_caught_up`: stop when all input that was there at the start is done.
 
     `clock`: the test whose clock it goes by, instead of the machine's. `again`: only the epoch that was begun last and
     is not committed, with the same rows.
@@ -40,7 +40,7 @@ class MicroBatch:
 
 @dataclass(frozen=True)
 class RealTime:
-    """Rows flow all the time; every so often a barrier passes and state is committed."""
+    """Rows flow all the time; at a regular interval a barrier passes and state is committed."""
 
     checkpoint_every_ms: int
 

@@ -1,4 +1,4 @@
-"""What every node of a plan is: immutable, checked when it is built, equal when it means the same."""
+"""The base of all plan nodes: immutable, checked when built, equal if they mean the same."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Unary(Node):
 
 
 class Stateless(Node):
-    """A step of a router: what becomes of a row depends on that row alone."""
+    """A step of a router: what happens to a row depends on that row alone."""
 
     labels = False
     """Whether it only says something about the rows: each goes through as it is."""
@@ -137,7 +137,7 @@ class Stateless(Node):
 
 
 class Stateful(Node):
-    """An operator that keeps state: it is hosted by a stage, and its state is found again by its name."""
+    """An operator that keeps state: a stage hosts it, and its state is found again by its name."""
 
     prunes = False
     """Whether its inputs are cut down to the fields that are read: the others would only fill its state."""
@@ -149,7 +149,7 @@ class Stateful(Node):
 
 
 def said(part: object) -> object:
-    """A node stands in another's content by its name: what was named shields those below from changes above."""
+    """A node appears in others by its name: naming a step shields later names from changes before it."""
     if isinstance(part, Node):
         return part.name
     if is_dataclass(part):

@@ -26,7 +26,7 @@ class Source(Node):
     arrival: str | None = None
     """The column with the time at which a record came into the log, where that is asked for."""
     idle_after: str | None = None
-    """When it had no rows for so long, time goes on without it."""
+    """After how long without rows time goes on without it."""
     static: bool = False
     """Whether it is read once, whole, when the job starts."""
     history: SourceOptions | None = None
@@ -54,7 +54,7 @@ class Source(Node):
 
     @property
     def holds_time(self) -> bool:
-        """Whether time goes on only with its rows: a table's do that only if it is said how late they may be."""
+        """Whether its rows hold time back: those of a table do so only if it has a lateness."""
         return self.time is not None and (self.append_only or self.lateness is not None)
 
     @property
@@ -113,16 +113,16 @@ class Timed(Stateless, Unary):
 
 
 VERSION = ("_gone", "_offset", "_ended")
-"""What is known of a change beside its row: whether it takes it away, its place in the log, and its time there."""
+"""What is known about a change beside its row: whether it removes the row, its place in the log, and its time there."""
 
 
 @dataclass(frozen=True, eq=False)
 class Versions(Stateless, Unary):
-    """All changes of a table as they are in its source: for one who asks how a row was, or keeps the last himself."""
+    """All changes of a table as they are in its source: for steps that ask how a row was, or keep the last one."""
 
     by: Key
     tombstones: bool
-    """Whether a row is taken away by its key alone."""
+    """Whether a row is removed by its key alone."""
     timed: bool = True
 
     @cached_property
@@ -160,7 +160,7 @@ class Project(Stateless, Unary):
 
     @cached_property
     def key(self) -> Key | None:
-        """Kept if every field of it goes through unchanged, whatever it is called now."""
+        """Kept if all its fields pass through unchanged, whatever they are called now."""
         if self.input.key is None:
             return None
         carried = {next(iter(part.expr.fields)): part.name for part in self.exprs if is_field(part.expr)}
@@ -233,7 +233,7 @@ class Changes(Stateless, Unary):
 
 @dataclass(frozen=True, eq=False)
 class Copies(Explode):
-    """Each row so often, with the number of the copy."""
+    """Several copies of each row, with the number of the copy."""
 
     @cached_property
     def key(self) -> Key | None:
@@ -244,8 +244,8 @@ class Copies(Explode):
 class Hops(Explode):
     """Each row once per window that it is in, with the window's start, in microseconds; windows overlap.
 
-    `pane`: the start of the last of them. `shared`: all rows of a pane are in the same windows, of which so many begin
-    one after the other.
+    `pane`: the start of the last of them. `shared`: in how many windows every row of a pane is, if all are in
+    the same ones.
     """
 
     pane: Expr

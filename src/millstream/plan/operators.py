@@ -56,7 +56,7 @@ class Aggregate(Stateful, Unary):
 
     @cached_property
     def append_only(self) -> bool:
-        """Results are sent once; or there is nothing in them that could change."""
+        """Results are sent once, or nothing in them can change."""
         return self.closing.final if self.closing is not None else not self.results and self.input.append_only
 
     @cached_property
@@ -101,8 +101,8 @@ class Sessions(Aggregate):
 
 @dataclass(frozen=True, eq=False)
 class Hopping(Aggregate):
-    """Groups by key and windows that overlap. The first two keys are the last window that a row is in; so many begin
-    one after the other, and what is counted between two beginnings is kept once."""
+    """Groups by key and windows that overlap. The first two keys are the last window that a row is in. A row
+    is in `windows` windows; what is counted between the starts of two of them is kept once."""
 
     windows: int = 0
     every_ms: int = 0
@@ -142,7 +142,8 @@ class Ordering:
 
 @dataclass(frozen=True, eq=False)
 class Top(Stateful, Unary):
-    """The first rows of each group; rows that are alike in the order go by all their fields, so that it is total."""
+    """The first rows of each group; rows that are equal in the order are ordered by all their fields, so that it is
+    total."""
 
     count: int
     order: tuple[Ordering, ...]

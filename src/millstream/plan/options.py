@@ -1,4 +1,4 @@
-"""Checks of what users say of a source or sink: the same words for every connector, under its own code."""
+"""Checks of the options of sources and sinks: the same words for every connector, under its own code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OptionChecks:
             raise self.wrong(f"{what} is {value}.", "give a number above 0, or leave it out")
 
     def policy(self, on_error: OnError | None, dead_letters: object | None, place: str, example: str) -> OnError:
-        """What becomes of records that cannot be read: what is said, or what `dead_letters` implies."""
+        """What happens to records that cannot be read: as given, or as `dead_letters` implies."""
         policy: OnError = on_error or ("fail" if dead_letters is None else "dead_letter")
         self.one_of("on_error", policy, ON_ERROR)
         if (policy == "dead_letter") != (dead_letters is not None):

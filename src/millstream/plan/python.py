@@ -24,7 +24,7 @@ from millstream.plan.schema import read_schema
 Schema = tuple[FieldType, ...]
 OnError = Literal["fail", "skip", "dead_letter"]
 ERRORS = tuple(FieldType(name, "STRING") for name in ("step", "key", "row", "error", "line"))
-"""What a dead letter says of a row on which a user's code failed."""
+"""What a dead letter says about a row on which a user's code failed."""
 
 COLUMNS = re.compile(r"\s*`?\w+`?(\s*:|\s)\s*\w")
 """Names with types, where a type alone would do."""
@@ -56,7 +56,7 @@ STORED = [
 
 @dataclass(frozen=True)
 class Code:
-    """Something of the user's that is run, and the text that stands for it in names: no other code of a job has it."""
+    """User code, and the text that stands for it in names, unique within the job."""
 
     object: Any = part(repr=False)
     text: str
@@ -111,7 +111,7 @@ class Process(Stateful, Unary):
 
     @cached_property
     def digest(self) -> str:
-        """By what it is called and reads: state is found again when its code or an output changes."""
+        """By its name and its input: state is found again when its code or an output changes."""
         content = repr((type(self).__name__, said(self.input), self.keys, self.run.code))
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
@@ -134,7 +134,7 @@ class Process(Stateful, Unary):
 
     @cached_property
     def lag(self) -> int | None:
-        """What a timer yields comes when the watermark has come to it."""
+        """Rows from a timer come when the watermark has reached it."""
         return self.input.lag or 0 if self.run.timers else self.input.lag
 
     def reads(self, needed: set[str]) -> list[set[str]]:
@@ -143,13 +143,13 @@ class Process(Stateful, Unary):
 
 @dataclass(frozen=True)
 class Awaits:
-    """How an async function is awaited: so many rows at once, each so long, and again so often if it fails."""
+    """How an async function is awaited: rows at once, time for each call, and retries if it fails."""
 
     in_flight: int
     timeout_ms: int
     retries: int
     ordered: bool = part(default=True, repr=False)
-    """Whether results come in the rows' order. It may change: no name goes by it."""
+    """Whether results come in the rows' order. It may change: names do not depend on it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,7 +325,7 @@ def refuse_other_colour(code: Code, kind: str, awaits: Awaits | None, step: Step
 
 
 class Codes:
-    """The code of a job: each object has a text of its own, the same whenever the job is built."""
+    """The code of a job: each object has a unique text, the same whenever the job is built."""
 
     def __init__(self) -> None:
         self.known: dict[str, list[object]] = {}
@@ -369,7 +369,7 @@ def failed(node: Call) -> Node:
 
 
 def error_policy(on_error: str | SinkOptions, step: Step) -> tuple[OnError, SinkOptions | None]:
-    """What becomes of rows on which a user's code fails, and where dead letters go."""
+    """What happens to rows on which a user's code fails, and where dead letters go."""
     if on_error == "fail":
         return "fail", None
     if on_error == "skip":

@@ -1,4 +1,4 @@
-"""What becomes of a job that fails: a policy says after how long it is started again, or that it is over."""
+"""What happens to a job that fails: a policy says after how long to restart it, or that it is over."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FixedDelay:
 
 @dataclass(frozen=True)
 class ExponentialDelay:
-    """Each failure in a row waits longer. A row of failures ends when a run has gone well for `calm_ms`."""
+    """Each failure in a row waits longer. The row ends when a run has gone well for `calm_ms`."""
 
     first_ms: int
     most_ms: int
@@ -62,26 +62,26 @@ class FailureRate:
 
 
 def no_restart() -> Restarts:
-    """A failure ends the job. This is what happens if nothing is said."""
+    """A failure ends the job. This is the default."""
     return Never()
 
 
 def fixed_delay(attempts: int = 3, delay: str = "10 seconds") -> Restarts:
-    """So many times, each after the same wait."""
+    """Restarts up to `attempts` times, each after the same delay."""
     return FixedDelay(counted("attempts", attempts), milliseconds(delay))
 
 
 def exponential_delay(
     first: str = "1 second", most: str = "1 minute", factor: float = 2.0, calm: str = "10 minutes"
 ) -> Restarts:
-    """Without end: after 1 s, 2 s, 4 s … up to `most`; from the start again once it has gone well for `calm`."""
+    """Restarts without limit: after 1 s, 2 s, 4 s … up to `most`; from 1 s again once it has run well for `calm`."""
     if factor < 1:
         raise wrong("factor", factor, "1 or more")
     return ExponentialDelay(milliseconds(first), milliseconds(most), factor, milliseconds(calm))
 
 
 def failure_rate(most: int = 3, within: str = "5 minutes", delay: str = "10 seconds") -> Restarts:
-    """As long as there are no more than so many failures within a time."""
+    """Restarts as long as there are at most `most` failures within a time."""
     return FailureRate(counted("most", most), milliseconds(within), milliseconds(delay))
 
 

@@ -15,7 +15,7 @@ TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMPLTZ")
 
 
 def timed(node: Node, time: str | None, schema: tuple[FieldType, ...], step: Step) -> Node:
-    """What code gives, with a time of its own. It comes when the code's input does, so that it may wait as long."""
+    """The output of code, with its own time. It comes when the code's input does, so it may wait as long."""
     if time is None:
         return node
     found = next((part for part in schema if same(part.name, time)), None)
@@ -38,7 +38,7 @@ def timed(node: Node, time: str | None, schema: tuple[FieldType, ...], step: Ste
 
 
 def time_hint(node: Node) -> str:
-    """Where the time of a relation's rows can be said."""
+    """Where the time of a relation's rows can be declared."""
     while node.inputs:
         if isinstance(node, Union) and node.event_time is None:
             untimed = next((part for part in node.parts if part.event_time is None), None)

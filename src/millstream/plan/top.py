@@ -60,7 +60,7 @@ def dedup(input: Node, keys: tuple[str, ...], keep: str, by: str | None) -> Top:
 
 
 def dedup_within(input: Node, keys: tuple[str, ...], keep: str, by: str | None, within: str) -> Dedup:
-    """The first row of a key, and the next one that is later by more than that; or each that none follows so soon."""
+    """The first row of a key, and the next one later by more than `within`; or each that none follows so soon."""
     step = Step("dedup", here())
     check_doubles(keys, keep, step)
     if by is not None:
@@ -81,7 +81,7 @@ def check_doubles(keys: tuple[str, ...], keep: str, step: Step) -> None:
 
 
 def time(input: Node, by: str | None, step: Step) -> Expr:
-    """What says which row came first. The order in which rows arrive cannot: it is another one in every run."""
+    """What says which row came first. The order in which rows arrive cannot: it differs from run to run."""
     if by is not None:
         expr = scalar(by, input.columns, step)
         refuse_changing([expr], input, step)
@@ -97,7 +97,7 @@ def time(input: Node, by: str | None, step: Step) -> Expr:
 
 
 def to_table(input: Node, key: tuple[str, ...], delete: str | None, by: str | None) -> Node:
-    """The last row of each key, unless it says that the key is gone."""
+    """The last row of each key, unless it removes the key."""
     step = Step("to_table", here())
     if not key:
         raise step.error("MS-TOP-002", "has no key.", hint='for example to_table("id")')

@@ -21,7 +21,7 @@ HOWS: tuple[How, ...] = ("inner", "left", "right", "full", "semi", "anti")
 
 @dataclass(frozen=True, eq=False)
 class Join(Stateful):
-    """Rows that agree on `on` (pairs of expressions) and meet `residual`; `how`: what becomes of the others.
+    """Rows that agree on `on` (pairs of expressions) and meet `residual`; `how`: what happens to the others.
 
     `within`: how far apart in time partners can be. `ttl_ms`: for how long the rows of streams are kept. `broadcast`:
     the right is copied, so that the left may be spread. `closed`: where rows meet by window, when it is closed.
@@ -45,7 +45,7 @@ class Join(Stateful):
 
     @cached_property
     def columns(self) -> Columns:
-        """Both sides', or those of the left, if the right is only looked at."""
+        """Both sides', or only the left's if the right is only matched."""
         right = [column for column in self.right.columns if self.pairs and column.name != COPY]
         return side_by_side(self.left.columns, tuple(right))
 
@@ -66,7 +66,7 @@ class Join(Stateful):
 
     @cached_property
     def event_time(self) -> str | None:
-        """That of the side whose rows are all there: of the left, or of the right in a right join."""
+        """The time of the side whose rows are all kept: the left, or the right in a right join."""
         if self.within is None or self.how == "full":
             return None
         left, right = self.carried
@@ -143,7 +143,7 @@ class Join(Stateful):
         return dict(left), dict(right)
 
     def reads(self, needed: set[str]) -> list[set[str]]:
-        """A side that is only matched still gives one field: a row must have something to be told apart by."""
+        """A side that is only matched still gives one field: a row must have something to compare."""
         later = needed | (self.residual.fields if self.residual else set())
         sides = []
         for i, carried in enumerate(self.carried):
@@ -184,7 +184,7 @@ class Enrich(Stateful):
 
     @cached_property
     def changes(self) -> Versions | None:
-        """The table's changes as they are in its source, if it is they that are read."""
+        """The table's changes as they are in its source, if those are read."""
         node = self.right.input if isinstance(self.right, Keep) else self.right
         return node if isinstance(node, Versions) else None
 
@@ -211,7 +211,7 @@ class Enrich(Stateful):
 
     @cached_property
     def lag(self) -> int | None:
-        """What waits for its time comes out when it is past."""
+        """Rows that wait for their time come out when it has passed."""
         return self.left.lag if self.as_of is None else (self.left.lag or 0) + 1
 
     @cached_property

@@ -17,7 +17,7 @@ from millstream.plan.times import time_hint
 
 @dataclass(frozen=True)
 class Regular:
-    """Windows of one size, a new one every so often. `every` below `size`: they overlap; above: there are gaps.
+    """Windows of one size, a new one at every `every`. `every` below `size`: they overlap; above: there are gaps.
 
     `offset`: by how much they begin later than those that begin at 1970-01-01, in UTC.
     """
@@ -68,12 +68,12 @@ def hopping(size: str, every: str, *, offset: str = "0 seconds") -> Window:
 
 
 def session(gap: str) -> Window:
-    """One window per stretch of activity: it ends when nothing came for `gap`. `session("10 minutes")`."""
+    """One window per period of activity: it ends when nothing has come for `gap`. `session("10 minutes")`."""
     return Session(positive("gap", gap))
 
 
 def sliding(size: str) -> Window:
-    """What came in the last so-and-so long: results change when a row comes in and when one leaves.
+    """What came in the last `size`: results change when a row comes in and when one leaves.
     `sliding("5 minutes")`."""
     return Sliding(positive("size", size))
 
@@ -160,7 +160,7 @@ def time_of(node: Node, step: Step) -> str:
 
 
 def final(node: Node, time: str | None) -> Node:
-    """The results of windows that are closed; `time`: a column more, with the last moment of each."""
+    """The results of windows that are closed; `time`: adds a column with the last moment of each."""
     step = Step("final", here())
     made = build.aggregate_of(node)
     if made is not None and isinstance(made, operators.Sliding):
@@ -196,7 +196,7 @@ def aggregate(rows: Windowed, keys: tuple[NamedExpr, ...], named: dict[str, str]
 def sliding_groups(
     node: Node, keys: tuple[NamedExpr, ...], named: dict[str, str], condition: str | None, size_ms: int
 ) -> operators.Sliding:
-    """What a row adds is taken back when it leaves, so that it must be the same then."""
+    """What a row adds is taken back when it leaves, so it must be the same then."""
     made = build.aggregate(node, keys, named, condition)
     computed = [expr for part in made.figures for expr in (part.argument, part.by, part.where)]
     refuse(computed, "in a window that rows leave again", Step("agg", made.at))

@@ -20,7 +20,7 @@ def rewrite(flow: Dataflow, change: Callable[[Node], Node]) -> Dataflow:
 
 
 def readers(flow: Dataflow) -> dict[Node, list[Node]]:
-    """Who reads each node."""
+    """The readers of each node."""
     found: dict[Node, list[Node]] = {node: [] for node in walk(flow)}
     for node in found:
         for part in node.inputs:

@@ -1,4 +1,4 @@
-"""The job over its history: the same steps and sinks, with history in the place of the sources that have one."""
+"""The job over its history: the same steps and sinks, with history instead of the sources that have one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far time must go on after the last row until nothing waits for it any more."""
+"""How far time must move after the last row until nothing waits for it any more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOREVER_MS = 100 * 365 * 86_400_000
 
 
 def horizon_ms(node: Node) -> int:
-    """How long after the time of a source's row an operator has said all that it has to say of it."""
+    """How long after the time of a source's row an operator has sent everything about it."""
     ahead = max((ahead_ms(part) for part in node.inputs), default=0)
     match node:
         case Sliding():
@@ -33,6 +33,6 @@ def horizon_ms(node: Node) -> int:
 
 
 def ahead_ms(node: Node) -> int:
-    """By how much the time of its rows may lie after that of the source's: windows have that of their end."""
+    """By how much the time of its rows may be after that of the source's rows: windows have the time of their end."""
     below = max((ahead_ms(part) for part in node.inputs), default=0)
     return below + (node.closing.length_ms if isinstance(node, Aggregate) and node.closing is not None else 0)

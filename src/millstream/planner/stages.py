@@ -73,12 +73,12 @@ class JobPlan:
 
     @property
     def timed(self) -> bool:
-        """Whether event time passes in the job: then every stage is told of it."""
+        """Whether event time passes in the job: then every stage receives it."""
         return any(source.holds_time for source in self.sources)
 
     @property
     def horizon_ms(self) -> int:
-        """How long after a row's time nothing waits for time to go on any more."""
+        """How long after a row's time nothing waits for time any more."""
         operators = (op for stage in self.stages for op in stage.operators)
         return max((horizon_ms(op) for op in operators if isinstance(op, Stateful)), default=0)
 
@@ -141,7 +141,8 @@ class Cut:
         for level in range(1, self.depth + 1):
             routes = tuple(self.routes[level])
             operators = {route.to.operator for route in routes if isinstance(route.to, Port)}
-            # What only passes comes last: state is found by an operator's place, which a new way to pass leaves alone.
+            # What only passes comes last: state is found by an operator's place, which new passing routes must not
+            # move.
             ordered = sorted(operators, key=lambda op: (isinstance(op, Pass), op.name))
             stages.append(Stage(tuple(ordered), routes))
         sources = tuple(node for node in walk(self.flow) if isinstance(node, Source) and not node.static)
@@ -154,13 +155,13 @@ def chain(tail: Node) -> tuple[Producer, tuple[Stateless, ...]]:
     node = tail
     while isinstance(node, Stateless):
         steps.insert(0, node)
-        node = node.inputs[0]  # the other one, of a lookup, is no part of the stream
+        node = node.inputs[0]  # the other input of a lookup is not part of the stream
     assert isinstance(node, Source | Stateful)
     return node, tuple(steps)
 
 
 def levels(flow: Dataflow) -> dict[Node | Pass, int]:
-    """How many stages lie above each node."""
+    """How many stages are above each node."""
     found: dict[Node | Pass, int] = {}
     for node in walk(flow):
         above = max((found[part] for part in node.inputs), default=0)

@@ -35,7 +35,7 @@ LOG = logging.getLogger("millstream")
 Given = TypeVar("Given")
 
 AT_ONCE = 2000
-"""So many messages are synced together, at most."""
+"""At most this many messages are synced together."""
 WAIT = 0.1
 """Seconds to wait for a message before looking around."""
 REST = 0.5
@@ -278,7 +278,7 @@ class Front:
         self._memory.next[partition] = offset + 1
 
     def _with_room(self, act: Callable[[], Given], client: Client, ended: Event) -> Given:
-        """A disk that is full is waited for: what is not acknowledged, the system keeps."""
+        """Waits while a disk is full: the system keeps what is not acknowledged."""
         told = False
         while True:
             try:

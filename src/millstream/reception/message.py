@@ -54,13 +54,13 @@ class Client(Protocol):
     """Seconds after which no message will come, where a run takes what is there now."""
 
     def fetch(self, most: int, seconds: float) -> Sequence[Message]:
-        """Those that are there; if none is, it waits for one, up to so many seconds."""
+        """Messages that are there, at most `most`; if there are none, it waits up to `seconds` for one."""
 
     def acknowledge(self, messages: Sequence[Message]) -> None:
         """All of them are durable here: the system may forget them."""
 
     def rest(self, seconds: float) -> None:
-        """Takes nothing for so long, and keeps the connection, and what it holds, alive."""
+        """Takes nothing for `seconds`, and keeps the connection, and what it holds, alive."""
 
     def waiting(self) -> int | None:
         """How many messages the system holds that were not delivered yet; None: it cannot say."""

@@ -19,7 +19,7 @@ LOOK = 0.5
 
 @dataclass
 class Pressure:
-    """`most`: so many bytes may wait in the journal for the job."""
+    """`most`: how many bytes may wait in the journal for the job."""
 
     folder: str
     topic: str

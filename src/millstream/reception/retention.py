@@ -11,9 +11,9 @@ from millstream.journal.segments import Partition, chain
 from millstream.journal.topics import open_topic
 
 SEGMENT_BYTES = 8 << 20
-"""So large does a segment become before the next one is begun: at most that much lies there in vain."""
+"""The size at which a segment ends and the next one begins: at most this much is kept needlessly."""
 AT_ONCE = 32
-"""Where every sync makes a segment, as in S3, so many go at once."""
+"""Where every sync makes a segment, as in S3, this many are deleted at once."""
 
 
 def committed_segments(folder: str, topic: str, committed: Mapping[int, int]) -> list[tuple[Partition, Segment]]:

@@ -34,7 +34,7 @@ class Replayed:
 
 
 def replay(job: Job, epoch: int, *, spark: SparkSession | None = None) -> Replayed:
-    """Runs an epoch of a job again that is kept, from the state before it and with its rows. Nothing is written."""
+    """Runs a kept epoch of a job again, from the state before it and with its rows. Nothing is written."""
     session.prepare(spark, jars_of(job.plan(), job.checkpoint), elsewhere=scheme(job.checkpoint) != "file")
     about = read_checkpoint(followed(job.checkpoint))
     refuse_unknown(about, epoch)
@@ -46,7 +46,7 @@ def replay(job: Job, epoch: int, *, spark: SparkSession | None = None) -> Replay
 def outputs_of(
     job: Job, plan: JobPlan, sandbox: Described, epoch: int, spark: SparkSession | None
 ) -> dict[str, list[Written]]:
-    """What each sink is given in the epoch that a sandbox has begun."""
+    """What each sink receives in the epoch that a sandbox has begun."""
     taken = run_again(plan, sandbox, spark, jars_of(plan, job.checkpoint))
     return {sink.name: entries(sink, taken[sink.name], epoch) for sink in job._sinks}
 

@@ -3,7 +3,7 @@
     test_epoch_7.py       the test
     test_epoch_7/         the state before the epoch, as the checkpoint has it
 
-The test needs neither the job's checkpoint nor any system: its sources are given the rows.
+The test needs neither the job's checkpoint nor any system: its sources get the rows from it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 READ = ("json", "raw")
-"""Formats of records that a test can be given."""
+"""Formats of records that a test can contain."""
 NEWER = re.compile(r"(\d+)_.*")
 TEST = '''"""Epoch {epoch} of the job "{job}", as it ran: taken by `millstream replay`."""
 
@@ -129,7 +129,7 @@ def keep_state(sandbox: Path, state: Path, epoch: int) -> None:
 def run_test(
     job: Job, state: Path, epoch: int, inputs: Mapping[str, Sequence[Item]], spark: SparkSession
 ) -> dict[str, list[Written]]:
-    """The epoch once more, with rows and state that are data."""
+    """The epoch again, with rows and state as data."""
     with TemporaryDirectory(prefix="millstream-test-", ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "checkpoint"
         shutil.copytree(state, place)

@@ -21,7 +21,7 @@ ASKING = threading.Lock()
 def lent() -> Iterator[None]:
     """While this lasts, `breakpoint()` and errors in users' code open pdb here.
 
-    To be begun before there is a JVM: workers have its environment.
+    Must begin before there is a JVM: workers inherit its environment.
     """
     with socket.create_server(("127.0.0.1", 0)) as server:
         os.environ[ADDRESS] = f"127.0.0.1:{server.getsockname()[1]}"
@@ -38,12 +38,12 @@ def serve(server: socket.socket, stdin: TextIO, stdout: TextIO) -> None:
             line, _ = server.accept()
         except OSError:  # closed
             return
-        # A debugger that goes on does not hang up until Python forgets it.
+        # A debugger that continues does not hang up until Python frees it.
         threading.Thread(target=speak, args=(line, stdin, stdout), daemon=True).start()
 
 
 def speak(line: socket.socket, stdin: TextIO, stdout: TextIO) -> None:
-    """What comes is shown, and when it asks, a line that is typed goes there: until the other side has ended."""
+    """Shows what comes, and sends typed lines when asked, until the other side ends."""
     said = ""
     while data := line.recv(CHUNK):
         text = data.decode(errors="replace")

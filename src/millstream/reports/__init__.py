@@ -1,1 +1,1 @@
-"""What a run tells whoever supervises it, in a folder: no server need be there to hear it. FORMAT.md has the files."""
+"""What a run reports to its supervisor, in a folder: no server need be running. FORMAT.md has the files."""

@@ -1,4 +1,4 @@
-"""The folder of one run: who has it, how it goes, what it is told, and how it ended.
+"""The folder of one run: who has it, how it goes, its orders, and how it ended.
 
 driver ── claim, status, epochs, samples, exit ──▶ folder ◀── order ── manager
 """
@@ -14,11 +14,11 @@ from typing import Any
 
 Lines = list[dict[str, Any]]
 MOST_BYTES = 4_000_000
-"""A history that is longer goes on in a new file; the one before it stays."""
+"""A longer history continues in a new file; the one before it stays."""
 
 
 class RunFolder:
-    """Files are replaced or appended to, never changed: whoever reads sees one state or the next."""
+    """Files are replaced or appended to, never changed: a reader sees one state or the next."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -32,8 +32,8 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def claim(self, who: dict[str, Any]) -> bool:
-        """Whether the run is the caller's now. It is given once, to the first who asks: a driver that comes late, or
-        comes twice, finds it taken."""
+        """Whether the run is the caller's now. Only the first caller gets it: a driver that comes late, or twice, finds
+        it taken."""
         own = self.path / f"claim.{secrets.token_hex(4)}"
         own.write_text(json.dumps(who))
         try:
@@ -93,7 +93,7 @@ def append(file: Path, lines: Iterable[dict[str, Any]]) -> None:
 
 
 def before(file: Path) -> Path:
-    """Where the older half of a history lies."""
+    """Where the older half of a history is."""
     return file.with_name(f"{file.name}.before")
 
 

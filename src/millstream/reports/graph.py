@@ -1,4 +1,4 @@
-"""A job's plan as a drawing needs it: boxes in columns, and who sends rows to whom."""
+"""A job's plan for a drawing: boxes in columns, and edges along which rows flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a run's reports, once a second, from a thread of its own: a sick run is reported on, too."""
+"""Writes a run's reports, once a second, from its own thread: a hanging run is reported on, too."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from millstream.reports.folder import RunFolder, append, replace
 EVERY = 1.0
 SAMPLE_EVERY = 5.0
 CHECKPOINTS_EVERY = 10.0
-"""Their files are listed, so it takes a while; and longer, the more there are: then it is done less often."""
+"""Their files are listed, which takes longer the more there are: then it is done less often."""
 SHARE = 200
-"""It takes up no more than one part of so many of a run's time."""
+"""Takes at most one part in this many of a run's time."""
 MOST_CHECKPOINTS = 100
 
 
@@ -64,10 +64,10 @@ class Reporter:
         self._ended_at = time.monotonic()
 
     def look(self) -> None:
-        """The run's own thread comes by: it does not hang. What it is told to do, it is told here."""
+        """Called by the run's own thread, which shows that it does not hang. It also gets its orders here."""
         self._looked = time.monotonic()
         if self._folder.ordered() == "stop":
-            # As `docker stop` does: whoever waits for the run stops it.
+            # As `docker stop` does: the thread that waits for the run stops it.
             os.kill(os.getpid(), signal.SIGTERM)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Runs an epoch once more that a sandbox has begun: between the job's own sources and sinks that only keep rows."""
+"""Runs an epoch again that a sandbox has begun: with the job's own sources, and sinks that only keep rows."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class InMemory:
 
 
 def muted(flow: Dataflow) -> JobPlan:
-    """The same job, whose sinks are in memory."""
+    """The same job with sinks in memory."""
     name = secrets.token_hex(4)
 
     def change(node: Node) -> Node:
@@ -78,7 +78,7 @@ def muted(flow: Dataflow) -> JobPlan:
 
 
 def run_again(plan: JobPlan, about: Described, spark: SparkSession | None, jars: tuple[Jars, ...]) -> dict[str, str]:
-    """Runs the epoch that the checkpoint `about` has begun; by sink what it was given, as `MemorySink` tells it."""
+    """Runs the epoch that the checkpoint `about` has begun; by sink, what it received, as `MemorySink` returns it."""
     own = session.use(spark, Need(2), about.parallelism, jars)
     with naming_steps(plan, own):
         lowered = lower_streaming(plan, own, combine=True)

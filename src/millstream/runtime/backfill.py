@@ -1,10 +1,10 @@
-"""A job that begins with history: its first epochs read that in place of the sources, and then the sources go on.
+"""A job that starts with history: its first epochs read the history instead of the sources, then come the sources.
 
-    history ─▶ a checkpoint of its own ─▶ all is read ─▶ savepoint ─▶ the job's checkpoint ─▶ the sources
-               <checkpoint>-history                      <checkpoint>-history.savepoint
+    history ─▶ a separate checkpoint ─▶ all is read ─▶ savepoint ─▶ the job's checkpoint ─▶ the sources
+               <checkpoint>-history                    <checkpoint>-history.savepoint
 
 Over history the job has the same steps and sinks, and so the same state: it is restored into the job over its sources.
-A job that is killed on the way goes on from what it finds; nothing is written twice, as in any restore.
+A job that is killed on the way continues from what it finds; nothing is written twice, as in any restore.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOG = logging.getLogger("millstream")
 
 @dataclass(frozen=True)
 class Places:
-    """The job's checkpoint, and what lies beside it while history is read."""
+    """The job's checkpoint, and what is beside it while history is read."""
 
     job: CheckpointFolder
 
@@ -48,7 +48,7 @@ class Places:
 
     @property
     def begun(self) -> bool:
-        """Whether the job goes on from a checkpoint of its own."""
+        """Whether the job continues from its own checkpoint."""
         return self.job.files.read(self.job.about) is not None and whole(self.job)
 
     @property
@@ -63,8 +63,8 @@ class Places:
 def begin_job(
     job: str, plan: JobPlan, past: Dataflow | None, setting: Setting, restarts: Restarts, watching: Watching
 ) -> Run:
-    """`past`: the job over its history, if it is to begin with that. Gives the run over the sources; or, if it was
-    stopped before that, the one over history."""
+    """`past`: the job over its history, if it starts with that. Returns the run over the sources; or, if it was stopped
+    before that, the one over history."""
     names = sources_with_history(plan.flow)
     if past is None and not names:
         return begin(job, plan, setting, restarts, watching)
@@ -127,7 +127,7 @@ def read_history(
 
 
 def go_on(job: str, plan: JobPlan, setting: Setting, places: Places) -> None:
-    """The state that history has left, for the job over its sources; these begin where their options say."""
+    """The state that the history leaves, for the job over its sources, which begin where their options say."""
     choices = Choices(new_sources=sources_with_history(plan.flow))
     spark = session_for(plan, (places.job.root,), setting.parallelism, setting.on, setting.spark)
     wanted = Wanted(job, plan, places.job.root, setting.parallelism)

@@ -1,4 +1,4 @@
-"""A value that an expression cannot be worked out for: the expression, its step, the user's line.
+"""A value on which an expression fails: the expression, its step, the user's line.
 
 Spark marks the part that failed in the text it was given. That part is looked for in the expressions of the plan.
 """
@@ -22,7 +22,7 @@ from millstream.plan.operators import Aggregate
 SAID = re.compile(r"\[([A-Z_]+)(?:\.[A-Z_]+)*\] ((?:(?!\[[A-Z_.]+\] ).)*?)\.? SQLSTATE: (?:22\w{3}|P0001)", re.DOTALL)
 """By SQL's own classes of errors: data that does not fit, and what raise_error() says."""
 ADVICE = re.compile(r"\.? (?:Use|Correct|To return|If necessary|You can)\b.*", re.DOTALL)
-"""How Spark goes on: of settings that are not to be changed, and of functions that the hint names."""
+"""How Spark's message continues: about settings that must not be changed, and functions that the hint names."""
 MARKED = re.compile(r"^== SQL .*==\n(.*)\n( *)(\^+)", re.MULTILINE)
 FAILED = re.compile(r"(?P<error>(?:[a-z]\w*\.)+\w+Exception)(?:: (?P<said>[^\n]*))?(?P<frames>(?:\n\s+at [^\n]+)+)")
 EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
@@ -33,7 +33,7 @@ TOOLS = (
     "org.apache.spark.sql.catalyst.util.",
     "org.apache.spark.unsafe.",
 )
-"""What expressions are made with: an error in there is that of the expression."""
+"""What expressions are built from: an error in there is the expression's error."""
 FORMATTERS = {"formatstring", "printf"}
 HINTS = {
     "DIVIDE_BY_ZERO": "try_divide(a, b) gives NULL instead",
@@ -49,7 +49,7 @@ OTHER = "leave such rows out before: where(…)"
 
 
 def bad_value(text: str, roots: tuple[Node, ...]) -> MillstreamError | None:
-    """The error for users, if that is what Spark's text tells of. It comes again whenever the row does."""
+    """The error for users, if Spark's text reports a bad value. It comes again whenever the row does."""
     said = SAID.search(text)
     if said is None:
         return None
@@ -163,7 +163,7 @@ def bare(tree: exp.Expr, named: bool) -> exp.Expr:
 
 
 def expressions(part: object) -> Iterator[Expr]:
-    """All that stand in a node, but not in those below it."""
+    """All expressions of a node, but not of those below it."""
     if isinstance(part, Expr):
         yield part
     elif isinstance(part, tuple):

@@ -3,7 +3,8 @@
 epoch ─▶ the outbox, a journal in the checkpoint ─commit─▶ published there ─▶ carried to the sink, with its token
 
 Only whole epochs are carried, in order. The sink keeps the epoch's number with the rows, so that one that was carried
-before a crash is not carried again. What it said last is remembered here: a sink that knows of less has lost rows.
+before a crash is not carried again. The sink's last answer is remembered here: a sink that later knows less has lost
+rows.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def make_outbox(sinks: Iterable[Sink], folder: CheckpointFolder) -> None:
 
 @dataclass(frozen=True)
 class Load:
-    """A sink's way: the topic in which its rows wait, and who carries them on."""
+    """A sink's route: the topic in which its rows wait, and the carrier."""
 
     sink: str
     topic: Topic
@@ -51,7 +52,7 @@ class Load:
     carrier: Carrier
 
     def carry(self, up_to: int) -> None:
-        """Brings every epoch to the sink that is published, up to this one, and then deletes it here."""
+        """Carries every published epoch up to this one to the sink, and then deletes it here."""
         epochs = {epoch: segments for epoch, segments in self.published().items() if epoch <= up_to}
         known = self.remembered
         last = self.arrived(up_to) if any(epoch > known for epoch in epochs) else known
@@ -67,7 +68,7 @@ class Load:
 
     def arrived(self, published: int) -> int:
         """The last epoch that the sink has: an error if it once had a later one, or has one that is not published yet.
-        If it cannot say, what is remembered here counts."""
+        If it cannot say, what is remembered here is used."""
         last = self.carrier.last()
         if last is None:
             return self.remembered
@@ -98,7 +99,7 @@ class Load:
         return -1 if text is None else number_in(text, self.note)
 
     def seen(self, published: int) -> int:
-        """The last epoch whose rows the sink is known to have. An epoch without rows for it needs no way there."""
+        """The last epoch whose rows the sink is known to have. An epoch without rows for it need not be carried."""
         known = self.remembered
         waiting = any(epoch > known for epoch in self.published())
         return known if waiting else max(known, published)
@@ -132,18 +133,18 @@ class Load:
             file.close()
 
     def drop(self, segments: list[Segment]) -> None:
-        """All but the last of the topic: the next one goes on from its offset."""
+        """All but the last of the topic: the next one continues from its offset."""
         where = self.topic.partition(0)
         last = chain(where)[-1].name
         for segment in segments:
             if segment.name != last:
-                # First what says that it is there.
+                # First the file that says that it is there.
                 for path in dict.fromkeys((segment.name, segment.path)):
                     where.files.delete(f"{where.folder}/{path}")
 
 
 class Carriage:
-    """A thread that carries while a job runs; what goes wrong is kept for whoever looks after the job."""
+    """A thread that carries while a job runs; what goes wrong is kept for the thread that watches the job."""
 
     def __init__(self, loads: list[Load], published: Callable[[], int]) -> None:
         """`published`: the last epoch of which all rows are in the outbox."""

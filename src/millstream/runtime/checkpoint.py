@@ -1,4 +1,4 @@
-"""What a checkpoint is of: whose it is, and what its state belongs to."""
+"""Which job a checkpoint belongs to, and what its state depends on."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ BEFORE = {"received", "restoring.json"}
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What of a job its saved state depends on."""
+    """The parts of a job that its saved state depends on."""
 
     job: str
     parallelism: int
     sources: tuple[str, ...]
     stages: tuple[StageShape, ...]
     places: dict[str, Location | None]
-    """Where the user made each step."""
+    """Where the user declared each step."""
 
     @property
     def saved(self) -> list[dict[str, Any]]:
@@ -70,7 +70,7 @@ def other_format(address: str, found: object) -> MillstreamError:
 
 
 def refuse_unfinished(folder: CheckpointFolder, address: str) -> None:
-    """A checkpoint that a savepoint is being restored into, or that the job has left, is no place to begin."""
+    """Refuses a checkpoint that a savepoint is being restored into, or that the job has left."""
     if not whole(folder):
         raise MillstreamError(
             "MS-CHECKPOINT-014",
@@ -102,7 +102,7 @@ def whole(folder: CheckpointFolder) -> bool:
 
 
 def create(folder: CheckpointFolder, address: str, wanted: Fingerprint) -> str:
-    """What a new checkpoint says of itself; or what another run said, that began at the same time and was first."""
+    """What a new checkpoint says about itself; or what another run said, that began at the same time and was first."""
     if any(name not in BEFORE for name in folder.files.names(folder.root)):
         raise MillstreamError(
             "MS-CHECKPOINT-001", f"the folder {address} holds something, but not a checkpoint.", hint="name another"
@@ -125,7 +125,7 @@ def create(folder: CheckpointFolder, address: str, wanted: Fingerprint) -> str:
 
 
 def refuse_careless(folder: CheckpointFolder) -> None:
-    """An error if two can create the same file: a store that does not know conditions passes over them in silence."""
+    """An error if two can create the same file: a store without conditional writes silently ignores the condition."""
     if folder.files.local:
         return
     probe = f"{folder.root}/.created-{secrets.token_hex(4)}"
@@ -190,7 +190,7 @@ def compare_operators(saved: list[dict[str, Any]], wanted: Fingerprint) -> None:
 
 
 def operators(stages: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Of each operator with state, what that depends on, part by part."""
+    """For each operator with state, what the state depends on, part by part."""
     found = {}
     for number, stage in enumerate(stages, 1):
         for name, placed in stage["operators"].items():
@@ -203,7 +203,7 @@ def operators(stages: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
 
 
 def keyed(state: dict[str, Any]) -> str:
-    """What state is by, and its types: there may be more of these, where rows without a key are spread."""
+    """The key of the state, and its types: there may be more of these, if rows without a key are spread."""
     return f"{listed(state['by']) or 'all rows'} ({listed(state['key'])})"
 
 
@@ -221,7 +221,7 @@ def described(parts: dict[str, str] | None) -> str:
 
 
 def difference(before: dict[str, str], now: dict[str, str]) -> str:
-    """Only the parts that are not alike."""
+    """Only the parts that differ."""
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     parts = ({name: side[name] for name in names if name in side} for side in (before, now))
     saved, wanted = (described(part) or "nothing of it" for part in parts)

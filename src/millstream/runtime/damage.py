@@ -62,7 +62,7 @@ def make_good(about: Described, plan: JobPlan, spark: SparkSession, jars: tuple[
 
 
 def refuse(about: Described, plan: JobPlan, good: int | None, last: int, wrong: str) -> None:
-    """Where the epochs since might not come out as they did: their results are published, and cannot be taken back."""
+    """Why the epochs since might give other results: theirs are published, and cannot be taken back."""
     if good is None:
         raise damaged(about, last, wrong, "no earlier epoch that is kept is whole")
     offsets = set(about.folder.files.names(about.folder.offsets))
@@ -92,7 +92,7 @@ def damaged(about: Described, last: int, wrong: str, why: str) -> MillstreamErro
 def run_from(
     about: Described, plan: JobPlan, good: int, last: int, place: Path, spark: SparkSession, jars: tuple[Jars, ...]
 ) -> None:
-    """All epochs behind the good one, one after the other, in a sandbox; then their state is put where it belongs."""
+    """Runs all epochs after the good one, one by one, in a sandbox; then puts their state where it belongs."""
     sandbox = copied(about, good + 1, place)
     remove_state(place, good)
     for epoch in range(good + 1, last + 1):
@@ -116,7 +116,7 @@ def remove_state(place: Path, good: int) -> None:
 
 
 def put_state(folder: CheckpointFolder, sandbox: CheckpointFolder, place: Path, epoch: int) -> None:
-    """Under names of its own: nothing is replaced."""
+    """Under new names: nothing is replaced."""
     ids = ids_of(sandbox, epoch)
     for file in place.glob("spark/state/*/*/**/*"):
         named = STATE.fullmatch(file.name)

@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself, for whoever does not have the job."""
+"""What a checkpoint says about itself, for commands that do not have the job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millstream.storage import CheckpointFolder
 
 @dataclass(frozen=True)
 class Described:
-    """A checkpoint: whose it is, and how each stage keeps its state."""
+    """A checkpoint: its job, and how each stage keeps its state."""
 
     folder: CheckpointFolder
     job: str

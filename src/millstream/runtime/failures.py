@@ -1,4 +1,4 @@
-"""What went wrong in Spark, as an error for people: code, step, the user's line."""
+"""What went wrong in Spark, as an error for users: code, step, the user's line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from millstream.spark.launch import LOG
 OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
 STEP = re.compile(r'(?:step|source|sink) "([^"]+)"')
 UNKNOWN = "MS-RUN-004"
-"""The code of what only Spark knows the reason of."""
+"""The code of errors whose reason only Spark knows."""
 TRANSIENT = {
     *(UNKNOWN, "MS-RUN-003", "MS-RUN-005", "MS-RUN-014", "MS-SINK-005", "MS-JOURNAL-009", "MS-PROCESS-105"),
     *("MS-CLUSTER-008", "MS-STORAGE-001"),
 }
-"""Spark failed for a reason of its own, a cluster has too few slots or does not answer, a disk is full (so does the
-journal say), a barrier hung, a committed epoch could not be published, a Python process was killed, a storage did not
+"""Spark itself failed, a cluster has too few slots or does not answer, a disk is full (according to Spark or the
+journal), a barrier hung, a committed epoch could not be published, a Python process was killed, a storage did not
 answer. Connectors have more."""
 HINTS = {
     "MS-CHECKPOINT-006": "this run was thought to have ended: leave the job to the other one",
@@ -37,7 +37,7 @@ HINTS = {
 SPARKS = re.compile(r"\.?( SQLSTATE: \w+)+$")
 """What Spark adds to a message."""
 SAVING = re.compile(r"the checkpoint's file \S+ could not be written|a checkpoint failed: |MS-RUN-014: ")
-"""What is said when an epoch could not be saved: by Spark's files, by a task beside which it is saved, by barriers."""
+"""Messages of epochs that could not be saved: from Spark's files, from a task's background saving, from barriers."""
 TOO_FEW = re.compile(r"CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT\].*?needs (\d+) concurrent.*?only (\d+) ", re.DOTALL)
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large", re.IGNORECASE)
 
@@ -78,7 +78,7 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
 
 
 def systems(plan: JobPlan) -> dict[Errors, tuple[Affected, ...]]:
-    """What connectors of the job say of errors, each with the steps that have to do with its system."""
+    """What the job's connectors say about errors, each with the steps that use its system."""
     found: dict[Errors, tuple[Affected, ...]] = {}
     nodes: tuple[Source | Sink, ...] = (*plan.sources, *plan.statics, *plan.sinks)
     for node in nodes:
@@ -101,7 +101,7 @@ def hints(plan: JobPlan) -> dict[str, str]:
 
 
 def of_a_checkpoint(error: BaseException) -> bool:
-    """Whether it is the checkpoint that failed, and not what the job does."""
+    """Whether the checkpoint failed, and not the job itself."""
     return SAVING.search(f"{error}\n{getattr(error, '_stackTrace', '')}") is not None
 
 

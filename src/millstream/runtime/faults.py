@@ -12,7 +12,7 @@ POINT, _, EPOCH = os.environ.get("MILLSTREAM_FAULT", "").partition("@")
 FIRST = int(EPOCH or 0)
 KILLED = 137
 VISITS = "MILLSTREAM_VISITS"
-"""In the environment: the port of one who is told of every place that is met."""
+"""In the environment: the port that every place is reported to when it is met."""
 
 
 def at(point: str, epoch: int, sink: str) -> None:
@@ -26,7 +26,7 @@ def at(point: str, epoch: int, sink: str) -> None:
 
 
 class Teller:
-    """Tells somebody of every place that is met, one at a time, and goes on when he says so."""
+    """Reports every place that is met to a listener, one at a time, and goes on when it says so."""
 
     def __init__(self) -> None:
         self._lines: IO[str] | None = None

@@ -1,4 +1,4 @@
-"""What became of a checkpoint's last epochs: when they were saved, how long it took, and how large they are."""
+"""The history of a checkpoint's last epochs: when they were saved, how long it took, and how large they are."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ CHANGES = re.compile(r"(\d+)_([0-9a-f-]+)\.(changelog|zip)")
 class TaskRecord:
     """A task's part in a checkpoint. Times are in milliseconds.
 
-    `operators`: whose state it keeps. `align_ms`: how long the barrier took to come from all that send rows; None
-    where no barriers flow. `save_ms`: how long the task stood still to save. `sync_ms`: how long it took beside the
-    task until all was durable. `bytes`: what changed.
+    `operators`: whose state it keeps. `align_ms`: how long the barrier took to arrive from all senders; None where no
+    barriers flow. `save_ms`: how long the task paused to save. `sync_ms`: how long it took in the background until all
+    was durable. `bytes`: what changed.
     """
 
     stage: int
@@ -40,8 +40,8 @@ class TaskRecord:
 class CheckpointRecord:
     """The checkpoint of one epoch.
 
-    `bytes`: what its tasks saved of state. `snapshot_bytes`: whole copies of state that were made beside. Both are None
-    if it is kept no longer. `run`: the start of the job that made it.
+    `bytes`: what its tasks saved of state. `snapshot_bytes`: whole copies of state that were made as well. Both are
+    None if it is no longer kept. `run`: the start of the job that made it.
     """
 
     epoch: int

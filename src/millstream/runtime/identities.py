@@ -1,4 +1,4 @@
-"""What a checkpoint's offsets are of: topics by an id that a new one of the same name does not have.
+"""What a checkpoint's offsets belong to: topics, by an id that a new topic of the same name does not have.
 
 <checkpoint>/sources.json   {"format": 1, "sources": {"likes": {"shop.likes": "kZ3Xq…"}}}
 """

@@ -1,4 +1,4 @@
-"""Being told to stop while a job runs: by Ctrl-C, or by whoever ends processes, as `docker stop` and systemd do."""
+"""Requests to stop while a job runs: Ctrl-C, or SIGTERM, which `docker stop` and systemd send."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts() -> Iterator[threading.Event]:
-    """Inside, such a signal sets the event and breaks nothing off: a call to the JVM that is broken off cannot be
-    mended."""
+    """Inside, such a signal sets the event and interrupts nothing: an interrupted call to the JVM cannot be
+    repaired."""
     interrupted = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield interrupted
@@ -27,8 +27,8 @@ def interrupts() -> Iterator[threading.Event]:
 
 
 def answered() -> list[signal.Signals]:
-    """Where Ctrl-C is ignored, as in the background, it stays so; a program that answers SIGTERM itself goes on
-    doing so."""
+    """If Ctrl-C is ignored, as in the background, it stays ignored; a program that handles SIGTERM itself still
+    does."""
     ctrl_c = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     ended = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     return [signal.SIGINT] * ctrl_c + [signal.SIGTERM] * ended

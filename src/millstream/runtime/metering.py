@@ -1,4 +1,4 @@
-"""What is counted of a run, over all its starts."""
+"""The metrics of a run, over all its starts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOTHING = {
 
 
 class Metering:
-    """Keeps the figures of a run: they go on when it starts again, and stay when it has ended."""
+    """Keeps the figures of a run: they continue when it restarts, and stay when it has ended."""
 
     def __init__(self, plan: JobPlan) -> None:
         self._plan = plan
@@ -42,7 +42,7 @@ class Metering:
         """By source, what its receivers count."""
 
     def into(self, spark: SparkSession) -> None:
-        """Before the job is lowered in this session. Where Spark itself was started again, figures begin again."""
+        """Before the job is lowered in this session. If Spark itself was restarted, figures start again."""
         if self._meters is not None and not self._meters.count_in(spark):
             self._meters = None
         self._meters = self._meters or Meters(spark)

@@ -1,4 +1,4 @@
-"""What a job needs of Spark: jars on its class path, and slots for its tasks."""
+"""What a job needs from Spark: jars on its class path, and slots for its tasks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from millstream.spark.slots import Need
 
 
 def jars_of(plan: JobPlan, checkpoint: str) -> tuple[Jars, ...]:
-    """What the connectors of a job, and the storages that it lies on, need on Spark's class path."""
+    """What the connectors of a job, and the storages that it is on, need on Spark's class path."""
     needed = (part.jars() for part in options_of(plan) if isinstance(part, NeedsJars))
     return tuple(dict.fromkeys([*needed, *storages.jars(addresses(plan, checkpoint))]))
 
 
 def addresses(plan: JobPlan, checkpoint: str) -> list[str]:
-    """Where it lies, and what it reads and writes by path."""
+    """Its checkpoint, and what it reads and writes by path."""
     return [checkpoint, *(part.path for part in options_of(plan) if isinstance(part, LiesAt))]
 
 

@@ -15,9 +15,9 @@ class Progress:
     rows_in: int
     rows_per_second: float
     state_rows: int | None
-    """None: they are not counted, which costs a read per write. Spark's `…rocksdb.trackTotalNumberOfRows` lets it."""
+    """None: they are not counted. Spark's `…rocksdb.trackTotalNumberOfRows` counts them, at a read per write."""
     state_bytes: int
-    """In RocksDB's memory and in its files: rows move from the one to the other when memory is full or saved."""
+    """In RocksDB's memory and in its files: rows move to files when memory is full or saved."""
     duration_ms: int
     offsets: tuple[str, ...] = ()
     """Up to where each source was read, in the source's own words."""

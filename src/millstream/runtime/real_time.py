@@ -33,7 +33,7 @@ def refuse_long_epochs(plan: JobPlan, mode: RealTime) -> None:
 
 
 def warnings_of_session() -> list[str]:
-    """What the Spark session that is there lacks, if there is one: nothing of Spark is loaded for it."""
+    """What the current Spark session lacks, if there is one; this loads nothing of Spark."""
     if "pyspark.sql" not in sys.modules:
         return []
     from millstream.spark.barriers import in_explain
@@ -67,7 +67,7 @@ def slow_source(plan: JobPlan) -> Source | None:
 
 
 def refuse_python_that_waits(plan: JobPlan, why: str | None) -> None:
-    """Where Spark's own boundary ends epochs, rows would stay in Python until the epoch does. `why`: it is so."""
+    """Where Spark itself ends epochs, rows would stay in Python until the epoch ends. `why`: the reason for that."""
     code = python_step(plan)
     if code is not None and why is not None:
         raise Step(code.name, code.at).error(

@@ -1,4 +1,4 @@
-"""Receives from systems that cannot be read again: into a journal beside the checkpoint, which can."""
+"""Receives from systems that cannot be read again, into a journal beside the checkpoint, which can."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ FREED_EVERY = 1.0
 
 
 class Reception:
-    """A thread per source, and one that frees what was committed; what goes wrong is kept for whoever looks after the
-    job."""
+    """A thread per source, and one that frees what was committed; what goes wrong is kept for the thread that watches
+    the job."""
 
     def __init__(self, sources: Iterable[Source], figures: dict[str, ReceptionFigures]) -> None:
         """`figures`: by source, what was counted at earlier starts of the run."""

@@ -1,4 +1,4 @@
-"""What others ask of a run, by files in its checkpoint: so they may be on another machine.
+"""Requests to a run, as files in its checkpoint, so that they may come from another machine.
 
 <checkpoint>/requests/stop    {"format": 1, "until": 1767225900.0}: the run stops cleanly, and deletes it when it has
 """
@@ -15,7 +15,7 @@ EVERY = 1.0
 SELDOM = 5.0
 """And where each is a request to a server."""
 PATIENCE = 60.0
-"""For so many seconds a run is waited for that has been asked to stop."""
+"""Seconds to wait for a run to stop after it was asked to."""
 MAX_CHAIN = 100
 
 
@@ -53,7 +53,7 @@ def ask_to_stop(folder: CheckpointFolder, seconds: float = PATIENCE) -> bool:
 
 
 def followed(address: str) -> str:
-    """The checkpoint in which a job that was rescaled has gone on; otherwise the same."""
+    """The checkpoint in which a rescaled job has continued; otherwise the same one."""
     for _ in range(MAX_CHAIN):
         folder = CheckpointFolder.at(address)
         text = folder.files.read(folder.retired)

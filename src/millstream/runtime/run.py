@@ -75,7 +75,7 @@ class Setting:
 
 
 class Observer(Protocol):
-    """Somebody who shows what a run does."""
+    """Shows what a run does."""
 
     def look(self) -> None: ...
 
@@ -84,7 +84,7 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure after which the job was started again. `at`: in seconds, by a clock of no date."""
+    """A failure after which the job was started again. `at`: in seconds, by a monotonic clock."""
 
     at: float
     error: MillstreamError
@@ -92,7 +92,7 @@ class Failure:
 
 
 class Run:
-    """A started job: wait for it, watch it, stop it. `job.start()` and `job.run()` give it."""
+    """A started job: wait for it, watch it, stop it. `job.start()` and `job.run()` return it."""
 
     def __init__(self, job: str, plan: JobPlan, setting: Setting, restarts: Restarts) -> None:
         self.job = job
@@ -113,7 +113,7 @@ class Run:
         """The last committed epoch when a checkpoint failed, and how often in a row one has since."""
         self._name = secrets.token_hex(8)
         self._started = False
-        """Whether a query was started: from then on nobody else may take over between two starts."""
+        """Whether a query was started: from then on no other process may take over between two starts."""
         self._spark: SparkSession | None = None
         self._need = Need(1)
         self.failures: list[Failure] = []
@@ -191,7 +191,7 @@ class Run:
         target = Target(self.job, checkpoint.folder, checkpoint.identity, self._name)
         make_outbox(self._plan.sinks, checkpoint.folder)
         self._carriage = Carriage(self._loads(target, lowered), self._published)
-        # When nothing is left that may be refused: a system keeps for the job what it does not fetch.
+        # After all checks that may refuse the job: a system keeps what the job does not fetch.
         self._reception.start(checkpoint.folder, isinstance(mode, MicroBatch) and mode.until_caught_up)
         kept, again = self._setting.checkpoints, self._started
         mend = partial(self._make_good, spark)
@@ -204,7 +204,7 @@ class Run:
         self._life.move(State.RUNNING)
 
     def _checkpoint(self, lowered: Lowered) -> Checkpoint:
-        """What the run goes on from, if it and its sources are what they were."""
+        """What the run continues from, if it and its sources are what they were."""
         wanted = fingerprint(self.job, self._plan, lowered.shapes, self._setting.parallelism)
         checkpoint = open_checkpoint(self._setting.checkpoint, wanted)
         check_identities(self._plan.sources, checkpoint.folder)
@@ -258,11 +258,11 @@ class Run:
         return self._query is not None and self._query.busy
 
     def checkpoints(self) -> list[CheckpointRecord]:
-        """What became of the last epochs' checkpoints, oldest first: when, how long, how large, by task."""
+        """The checkpoints of the last epochs, oldest first: when, how long, how large, by task."""
         return history(CheckpointFolder.at(self._setting.checkpoint))
 
     def watch(self, observer: Observer) -> None:
-        """Lets somebody look whenever the run is polled, until it is over."""
+        """Lets the observer look whenever the run is polled, until it is over."""
         if self.over:
             observer.close()
         else:
@@ -276,7 +276,7 @@ class Run:
 
     def skipped(self) -> dict[str, int]:
         """For each source that skips records it cannot read, and each step that skips rows on which its Python code
-        fails, how many they were so far."""
+        fails, how many there were so far."""
         return skipped(self._plan, self.metrics())
 
     def late(self) -> dict[str, int]:
@@ -284,8 +284,8 @@ class Run:
         return late(self._plan, self.metrics())
 
     def poll(self, seconds: float) -> bool:
-        """Waits for the end, up to so many seconds; whether it came. A failure after which the job is not started again
-        is raised."""
+        """Waits up to `seconds` for the run to end; whether it has ended. Raises a failure after which the job is not
+        restarted."""
         if self._life.over:
             return True
         for observer in self._observers:
@@ -316,7 +316,7 @@ class Run:
         return True
 
     def _renew(self) -> None:
-        """A source has partitions that no task reads yet: the query is planned again, behind its last epoch."""
+        """A source has partitions that no task reads yet: the query is planned again, after its last epoch."""
         assert self._query is not None
         LOG.info('job "%s" is started again: a source has more partitions', self.job)
         self._query.stop()
@@ -326,7 +326,7 @@ class Run:
         self._life.move(State.RESTARTING)
 
     def _close(self) -> None:
-        """The sinks first publish, then what is published is carried. Each is closed whatever becomes of the others."""
+        """The sinks first publish, then what is published is carried. Each is closed whatever happens to the others."""
         parts = [part for part in (self._reception, self._carriage, self._query) if part is not None]
         self._carriage = self._reception = None
         with ExitStack() as stack:
@@ -361,23 +361,23 @@ class Run:
             query.checkpoint_failed(self._to_note.pop(0))
 
     def _tolerates(self) -> bool:
-        """Whether a failed checkpoint is made again, from the last that did not fail. No number may be skipped."""
+        """Whether to retry a failed checkpoint, from the last one that did not fail. No number may be skipped."""
         last = max(CheckpointFolder.at(self._setting.checkpoint).committed(), default=-1)
         self._stuck = (last, self._stuck[1] + 1 if self._stuck[0] == last else 1)
         return self._stuck[1] <= self._setting.checkpoints.tolerate
 
     def _explained(self, error: Exception, query: queries.Query | None) -> MillstreamError:
-        """In real time a task that fails takes others along, and Spark may tell of one of those: then each is asked."""
+        """In real time a failed task takes others along, and Spark may report one of those: then each is asked."""
         found = explained(self.job, error, self._plan)
         if query is None or found.code != UNKNOWN:
             return found
-        with suppress(Exception):  # Spark may be gone: then there is nobody to ask
+        with suppress(Exception):  # Spark may be gone: then there is nothing to ask
             others = (explained(self.job, RuntimeError(said), self._plan) for said in query.said_by_tasks())
             return next((other for other in others if other.code != UNKNOWN), found)
         return found
 
     def _abandon(self, error: Exception) -> None:
-        """Leaves nothing running. What goes wrong now is told beside what went wrong first."""
+        """Leaves nothing running. What goes wrong now is reported along with what went wrong first."""
         try:
             with ExitStack() as stack:
                 stack.callback(self._close)
@@ -403,12 +403,12 @@ class Run:
 
     def _short_of_slots(self) -> bool:
         """Whether a cluster has yet to replace what it has lost. Looked at between two polls: it may take a while, and
-        somebody may want to stop the run."""
+        the user may want to stop the run."""
         spark = self._setting.spark or session.there()
         return spark is not None and session.alive(spark) and lacking(spark, self._need)
 
     def wait(self) -> None:
-        """Until the input ends, the job fails, or somebody tells it to stop: by Ctrl-C, or as `docker stop` does."""
+        """Waits until the input ends, the job fails, or Ctrl-C or SIGTERM stops it, which `docker stop` sends."""
         with interrupts() as interrupted:
             while not interrupted.is_set() and not self.poll(0.2):
                 pass
@@ -421,7 +421,7 @@ class Run:
         return take(self._spark, self._setting.checkpoint, path, outputs_of(self._plan))
 
     def rescale(self, parallelism: int) -> Rescaled:
-        """Divides its state into so many parts: stops, saves, restores into a new checkpoint, and goes on from it."""
+        """Divides its state into `parallelism` parts: stops, saves, restores into a new checkpoint, and goes on."""
         if self._spark is None or self._query is None:
             raise MillstreamError("MS-RUN-015", f'job "{self.job}" does not run: it is {self.state.value}.')
         refuse_parallelism(parallelism)

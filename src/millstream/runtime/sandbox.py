@@ -19,7 +19,7 @@ from millstream.spark.files import copy_to_disk
 from millstream.storage import CheckpointFolder
 
 PARTS = ("offsets", "commits", "sources", "state")
-"""What of Spark's folder an epoch needs."""
+"""The parts of Spark's folder that an epoch needs."""
 
 
 def begun(folder: CheckpointFolder) -> list[int]:
@@ -50,7 +50,7 @@ def copied(about: Described, epoch: int, place: Path) -> Described:
             if not file.name.isdecimal() or int(file.name) > keep:
                 file.unlink()
     (place / "spark" / "commits").mkdir(exist_ok=True)
-    # Spark runs no two queries of one id at a time.
+    # Spark does not run two queries with the same id at a time.
     (place / "spark" / "metadata").write_text(json.dumps({"id": str(uuid.uuid4())}))
     (place / "millstream.json").write_text(folder.files.read(folder.about) or "")
     return replace(about, folder=CheckpointFolder.at(str(place)))

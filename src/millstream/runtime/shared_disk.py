@@ -1,4 +1,4 @@
-"""Folders of this machine under a job that runs on others: each would write to a disk of its own."""
+"""Refuses local folders for a job that runs on other machines: each would write to its own disk."""
 
 from __future__ import annotations
 

@@ -43,12 +43,12 @@ class Named(Protocol):
 
 
 class SavedState:
-    """What the steps of a job had in state after an epoch. `close` it, or use it in a `with`: its rows are in files."""
+    """The state of a job's steps after an epoch. `close` it, or use it in a `with`: its rows are in files."""
 
     def __init__(
         self, job: str, epoch: int, lists: tuple[SavedList, ...], folder: str, spark: SparkSession, opened: ExitStack
     ) -> None:
-        """`folder`: where the lists lie. `opened`: what is closed with it."""
+        """`folder`: where the lists are. `opened`: what is closed with it."""
         self.job, self.epoch, self.lists = job, epoch, lists
         self._folder, self._spark, self._opened = folder, spark, opened
 
@@ -79,7 +79,7 @@ class SavedState:
         return chosen[0]
 
     def arrow(self, operator: str, name: str | None = None) -> pa.Table:
-        """The rows of a step's state, of its first list or of the one that is named."""
+        """The rows of a step's state, from its first list or from the named one."""
         if files_at(self._folder).local:
             return arrow_table(self._folder, self._one(operator, name))
         return self.frame(operator, name).toArrow()
@@ -189,7 +189,7 @@ def as_text(value: Any) -> str:
 
 
 def changes(before: list[Row], after: list[Row]) -> Iterator[tuple[int, Row]]:
-    """What was taken away (-1) and what came (+1)."""
+    """What was removed (-1) and what was added (+1)."""
     counts: Counter[str] = Counter()
     shown: dict[str, Row] = {}
     for weight, rows in ((-1, before), (1, after)):

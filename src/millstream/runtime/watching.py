@@ -1,4 +1,4 @@
-"""Starts a run that somebody watches: on a terminal, or by Prometheus."""
+"""Starts a run that is watched: on a terminal, or by Prometheus."""
 
 from __future__ import annotations
 

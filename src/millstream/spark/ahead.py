@@ -1,4 +1,4 @@
-"""What is checked ahead, before anything is started: what a cluster takes for granted on this machine."""
+"""Checks before anything is started: what a cluster expects on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEPARATOR = re.compile(r"\s*[=:]\s*|\s+")
 
 
 def check(on: Cluster, driver_too: bool = False) -> None:
-    """`driver_too`: the driver is to run there, as well. What spark-submit has started, it has checked itself."""
+    """`driver_too`: the driver runs there as well. What spark-submit starts, it checks itself."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return
     known = {**(from_file() if SparkContext._gateway is None else said()), **on.settings}

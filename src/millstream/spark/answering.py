@@ -11,7 +11,7 @@ SECONDS = 5
 
 
 def refuse_silent(what: str, addresses: list[tuple[str, int]]) -> None:
-    """An error if none of them takes a connection."""
+    """An error if none of them accepts a connection."""
     errors = [error for error in map(unreached, addresses) if error is not None]
     if addresses and len(errors) == len(addresses):
         raise MillstreamError(

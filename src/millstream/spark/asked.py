@@ -1,4 +1,4 @@
-"""How many executors are asked for: YARN and Kubernetes give that number, a standalone cluster all that it has."""
+"""How many executors to ask for: YARN and Kubernetes give that number, a standalone cluster all that it has."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from millstream.spark.slots import Need, lacking, local
 INSTANCES, CORES, CPUS = "spark.executor.instances", "spark.executor.cores", "spark.task.cpus"
 DYNAMIC, LEAST = "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.minExecutors"
 RECOVERY = "spark.kubernetes.allocation.recoveryMode.enabled"
-"""Once a pod was killed, which Spark takes for a lack of memory, it would give each that follows a single slot. Real
-time, whose tasks all run at once, would wait for the others for ever."""
+"""After a pod is killed, Spark assumes a lack of memory and gives each new pod a single slot. Real time, whose tasks
+all run at once, would wait for the others forever."""
 SPARKS_OWN = 2
-"""Where nobody says how many."""
+"""If no number is set."""
 
 
 def asked(master: str, known: Mapping[str, str], need: Need, parallelism: int) -> dict[str, str]:
-    """As many as have a slot for each task that runs at once, unless somebody says how many. `known`: by settings."""
+    """Enough for a slot for each task that runs at once, unless a number is set. `known`: by settings."""
     if not by_number(master):
         return {}
     whole = {RECOVERY: "false"} if need.all_at_once and master.startswith(SCHEME) and RECOVERY not in known else {}

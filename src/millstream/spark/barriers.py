@@ -18,10 +18,10 @@ WANTED = "spark.millstream.barriers"
 PATIENCE = "spark.millstream.barriers.patience"
 """How many milliseconds a barrier may take to come through."""
 SETTINGS = {WANTED: "true", PATIENCE: "600000"}
-"""What holds unless the session says otherwise."""
+"""The default, unless the session says otherwise."""
 DELTAS = "spark.sql.streaming.stateStore.minDeltasForSnapshot"
 SPARSE = "100"
-"""So many epochs' changes are saved before a snapshot of all state is: the task waits for it."""
+"""How many epochs save only their changes before one saves a snapshot of all state, which the task waits for."""
 FOREVER_MS = 10 * 365 * 86_400_000
 """How long the one batch of such a run lasts. In the log of Spark it does not end."""
 
@@ -35,7 +35,7 @@ def pausing(spark: SparkSession) -> str | None:
 
 
 def pauses(mode: Mode, target: Target, spark: SparkSession) -> str | None:
-    """The same, of a run: the log tells of it."""
+    """The same for a run; it is logged."""
     why = pausing(spark) if isinstance(mode, RealTime) else None
     if why is not None:
         LOG.warning('job "%s" pauses between epochs: %s', target.job, why)
@@ -43,7 +43,7 @@ def pauses(mode: Mode, target: Target, spark: SparkSession) -> str | None:
 
 
 def in_explain() -> str | None:
-    """The same, of the session that is there, if there is one and it can run jobs."""
+    """The same for the current session, if there is one and it can run jobs."""
     spark = SparkSession.getActiveSession()
     return pausing(spark) if spark is not None and loaded.has_kernels(spark) else None
 

@@ -1,4 +1,4 @@
-"""The records of one epoch of a source, as they lie in its system."""
+"""The records of one epoch of a source, as they are in its system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Captured(NamedTuple):
 
 
 def records(reader: Reader, place: int, epoch: int, sandbox: CheckpointFolder, spark: SparkSession) -> list[Captured]:
-    """Reads a source once more, by the offsets that a sandbox has of the epoch. `place`: which of the sources it is."""
+    """Reads a source again, by the offsets of the epoch in a sandbox. `place`: which of the sources it is."""
     root = Path(sandbox.root)
     folder, out = root / f"capture-{place}", root / f"captured-{place}"
     only(root / "spark", folder, place, epoch)

@@ -65,7 +65,7 @@ def clocked(lowered: Lowered, listed: str, clock: str, target: Target, spark: Sp
 
 
 def clock_of(lowered: Lowered, mode: Mode) -> Any:
-    """Lets time go on without idle sources; None: no source has a time."""
+    """Lets time move without idle sources; None: no source has a time."""
     if lowered.clock is None:
         return None
     every = mode.every_ms if isinstance(mode, MicroBatch) else 0
@@ -74,7 +74,7 @@ def clock_of(lowered: Lowered, mode: Mode) -> Any:
 
 
 def ends(mode: Mode) -> bool:
-    """Whether it works off what there is: then no source is ever idle."""
+    """Whether it processes what there is: then no source is ever idle."""
     return isinstance(mode, MicroBatch) and mode.until_caught_up
 
 
@@ -90,5 +90,5 @@ def configure(spark: SparkSession, mode: Mode, target: Target, policy: Checkpoin
         # The allow-list knows Spark's own sinks only; that our plans fit real time is checked when they are made.
         spark.conf.set("spark.sql.streaming.realTimeMode.allowlistCheck", "false")
         spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1ms")
-        # A stateless query would log its offsets in the background, after the sinks were told that they are logged.
+        # A stateless query would log its offsets in the background, after the sinks have learned that they are logged.
         spark.conf.set("spark.sql.streaming.realTimeMode.asyncProgressTrackingByDefault.enabled", "false")

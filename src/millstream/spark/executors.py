@@ -32,7 +32,7 @@ Answer = tuple[str, str | None, list[str | None]]
 
 
 def check_python(plan: JobPlan, spark: SparkSession) -> None:
-    """Refuses a job with Python steps whose code, or what it imports, is not to be had where it is to run."""
+    """Refuses a job with Python steps whose code, or what it imports, is not available where it would run."""
     steps = [node for node in walk(plan.flow) if isinstance(node, Process | Call)]
     if not steps or local(spark):
         return

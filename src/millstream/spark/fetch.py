@@ -40,7 +40,7 @@ def listed(file: Path) -> tuple[Pin, ...]:
 
 
 class FetchFailed(Exception):
-    """A jar is neither in the cache nor to be had."""
+    """A jar is neither in the cache nor available."""
 
 
 def cache() -> Path:

@@ -1,4 +1,4 @@
-"""The way of Python code to files of HDFS and of object stores: the JVM in which Spark runs."""
+"""How Python code reaches files on HDFS and in object stores: through the JVM in which Spark runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bridge() -> remote.Bridge:
 
 
 class Files:
-    """`millstream.journal.FilesForPython`, whose errors are said to people."""
+    """`millstream.journal.FilesForPython`, whose errors are made readable."""
 
     def read(self, path: str) -> bytes | None:
         found: bytes | None = called("read", path)
@@ -99,7 +99,7 @@ def copy_to_disk(source: str, target: str) -> None:
 
 
 def copy_from_disk(source: str, target: str) -> None:
-    """Copies a file of this machine to any storage, where there is none of its name yet."""
+    """Copies a file of this machine to any storage, if no file has its name yet."""
     path = jvm.named("org.apache.hadoop.fs.Path")
     at = path(for_hadoop(target))
     files = at.getFileSystem(jvm.named("millstream.journal.HadoopSettings").conf())

@@ -1,4 +1,4 @@
-"""Whether rows of a run flow one by one, as in real time, and what Python code is told of it."""
+"""Whether rows of a run flow one by one, as in real time, and how Python code learns of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FLOWS = "millstream.flows"
 WAIT = "spark.millstream.python.wait"
 """How many milliseconds rows may wait for others with which they go to Python."""
 SETTINGS = {WAIT: "5"}
-"""What holds unless the session says otherwise."""
+"""The default, unless the session says otherwise."""
 
 
 def let_flow(spark: SparkSession) -> None:

@@ -19,7 +19,7 @@ def named(name: str) -> Any:
 
 
 def known(name: str) -> bool:
-    """Whether there is such a class, for whoever asks by this thread."""
+    """Whether this thread's class loader has such a class."""
     try:
         named("java.lang.Class").forName(name, False, named("java.lang.Thread").currentThread().getContextClassLoader())
     except Exception:

@@ -1,4 +1,4 @@
-"""What Kubernetes takes for granted where a job is started: an image, and leave to make pods of it."""
+"""What Kubernetes expects where a job is started: an image, and permission to create pods from it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refuse_no_image(settings: Mapping[str, str], driver_too: bool) -> None:
 
 
 def refuse_nobody(master: str, settings: Mapping[str, str]) -> None:
-    """Whoever has nothing to show may make no pods. Without TLS there is a proxy that knows who asks."""
+    """Without credentials no pods can be made. Without TLS there is a proxy that knows who asks."""
     if url(master).scheme == "http" or any(name.startswith(CREDENTIALS) for name in settings):
         return
     files = os.environ.get("KUBECONFIG", str(Path.home() / ".kube" / "config")).split(os.pathsep)
@@ -88,6 +88,6 @@ def address(master: str) -> tuple[str, int]:
 
 
 def url(master: str) -> SplitResult:
-    """As Spark reads it: https, if nothing else is said."""
+    """As Spark reads it: https by default."""
     plain = master.removeprefix(SCHEME)
     return urlsplit(plain if "://" in plain else f"https://{plain}")

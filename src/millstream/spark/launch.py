@@ -2,7 +2,7 @@
 
 Spark, log4j and the JVM itself all write to the JVM's stderr. A user's terminal is for the user, so for
 sessions that Millstream makes, stderr is a file: `$MILLSTREAM_LOG`, or a temporary one that is deleted at the
-end if nobody was told of it. With `MILLSTREAM_VERBOSE=1` it is the terminal after all.
+end if no error refers to it. With `MILLSTREAM_VERBOSE=1` it is the terminal after all.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Log:
         return file
 
     def keep(self) -> Path | None:
-        """The file, for somebody who will look at it: from now on it stays."""
+        """The file, to be shown to the user: from now on it stays."""
         self._temporary = False
         return self.path
 
@@ -76,10 +76,10 @@ def launch(settings: dict[str, str]) -> None:
 
 
 class Undisturbed(dict[str, Any]):
-    """How the JVM's process is made: it ignores SIGTERM, as it ignores Ctrl-C by what pyspark sets here.
+    """How the JVM's process is started: it ignores SIGTERM, just as pyspark makes it ignore Ctrl-C.
 
-    Who ends all processes of a service at once, as systemd does, would take Spark away from under a job that is about
-    to stop cleanly. The JVM ends when this process does.
+    systemd ends all processes of a service at once, and would take Spark away from a job that is about to stop cleanly.
+    The JVM ends when this process does.
     """
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -114,7 +114,7 @@ def did_not_start() -> MillstreamError:
 @contextmanager
 def own_interrupts() -> Iterator[None]:
     """Spark's Python side answers Ctrl-C by cancelling all its tasks, which makes a running query fail
-    instead of stop. Whoever handled Ctrl-C before goes on doing so."""
+    instead of stop. The earlier handler of Ctrl-C stays in place."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -22,7 +22,7 @@ def listen(listener: Any, spark: SparkSession, opened: ExitStack) -> None:
 def listen_for_sources(
     plan: JobPlan, job: str, query: StreamingQuery, spark: SparkSession, opened: ExitStack
 ) -> list[Any]:
-    """Those that sources ask for."""
+    """The listeners that sources ask for."""
     made = []
     for place, source in enumerate(plan.sources):
         if isinstance(source.options, HasListeners):
@@ -35,5 +35,5 @@ def listen_for_sources(
 
 
 def finish(listener: Any, query: StreamingQuery) -> None:
-    """Tells of the last epoch, whose progress may not have been heard of yet."""
+    """Reports the last epoch, whose progress may not have arrived yet."""
     listener.finish(query._jsq.lastProgress())

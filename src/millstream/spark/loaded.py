@@ -15,7 +15,7 @@ from millstream.spark.slots import local
 
 
 def add(spark: SparkSession, jars: tuple[Jars, ...], launched: bool) -> None:
-    """To a session that runs already; what its maker installed is left as it is. `launched`: in a JVM of ours."""
+    """Adds to a running session; what its creator installed is left as it is. `launched`: in a JVM of ours."""
     for wanted in jars:
         if not has(spark, wanted.set.sign, loader(spark)):
             for path in packages.files(wanted):
@@ -52,7 +52,7 @@ def check(spark: SparkSession) -> None:
 
 
 def check_launched(spark: SparkSession, jars: tuple[Jars, ...]) -> None:
-    """Spark's own threads know the jars of its start alone. In real time they read what a source reports."""
+    """Spark's own threads know only the jars from its start. In real time they read what a source reports."""
     for wanted in jars:
         if not has(spark, wanted.set.sign, loader(spark).getParent()):
             raise MillstreamError(

@@ -1,4 +1,4 @@
-"""A test's memory inside the JVM: what its sources are given, what its sinks keep."""
+"""A test's memory inside the JVM: what its sources give, and what its sinks keep."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ QUICK = {
     "spark.driver.host": "127.0.0.1",
 }
 
-# The thread of a task that runs. What Spark itself counts comes late, or is of tasks that never began.
+# The thread of a task that runs. Spark's own counts come late, or belong to tasks that never began.
 BUSY = "Executor task launch worker for task"
 EMPTY_EPOCHS = "spark.sql.streaming.noDataMicroBatches.enabled"
 
 
 def quick(settings: dict[str, str], jars: tuple[Jars, ...] = ()) -> SparkSession:
-    """The session that is there, or one for many small runs, with the jars of some connectors."""
+    """The current session, or one for many small runs, with the jars of some connectors."""
     return SparkSession.getActiveSession() or session.make(4, 1, {**QUICK, **settings}, jars)
 
 
@@ -44,7 +44,7 @@ class Memory:
         self._given.put(self._test, script)
 
     def until(self, step: int) -> None:
-        """Lets a run come so far."""
+        """Lets a run come to this step."""
         self._given.until(self._test, step)
 
     def take(self, place: str) -> str:
@@ -56,7 +56,7 @@ class Memory:
 
 
 def rest(spark: SparkSession) -> None:
-    """Until no task runs any more: those of a query that was stopped write for a while yet."""
+    """Waits until no task runs any more: those of a stopped query still write for a while."""
     threads = jvm.named("java.lang.Thread")
     while any(str(thread.getName()).startswith(BUSY) for thread in threads.getAllStackTraces().keySet()):
         threads.sleep(10)

@@ -1,4 +1,4 @@
-"""What is counted of one run: by the kernels, and by Python functions in Spark's workers."""
+"""What is counted in one run: by the kernels, and by Python functions in Spark's workers."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Meters:
         return bool(spark.sparkContext.applicationId == self._application)
 
     def into(self, spark: SparkSession) -> None:
-        """What is lowered in this session from now on, is counted here."""
+        """What is lowered in this session from now on is counted here."""
         self._kernels.into(spark._jsparkSession)
 
     def begin(self, committed: int) -> None:
-        """A run goes on behind this epoch: what it counted later, it will count again."""
+        """A run continues after this epoch: what it counted later, it will count again."""
         self._kernels.begin(committed)
 
     def follow(self, query: StreamingQuery) -> None:

@@ -1,4 +1,4 @@
-"""The kernels' jar and those that connectors need: where a job finds them, and what to do where it cannot."""
+"""The kernels' jar and those that connectors need: where a job finds them, and what to do if it cannot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def jar() -> str:
 
 
 def class_path(jars: tuple[Jars, ...]) -> str:
-    """What Spark is to start with. What is installed among its own jars is left out: it is not to be fetched."""
+    """What Spark starts with. What is installed among its own jars is left out, and need not be fetched."""
     brought = [wanted for wanted in jars if not installed(wanted)]
     return ",".join([jar(), *(str(path) for wanted in brought for path in files(wanted))])
 
@@ -38,7 +38,7 @@ def pins(wanted: JarSet) -> tuple[Pin, ...]:
 
 
 def installed(wanted: Jars) -> bool:
-    """Whether somebody has put them, and Millstream's own, among Spark's jars: then there is nothing to bring."""
+    """Whether they, and Millstream's own, are installed among Spark's jars: then there is nothing to send along."""
     folder = sparks_own()
     if folder is None:
         return False
@@ -68,7 +68,7 @@ def own_names(wanted: JarSet) -> tuple[str, ...]:
 
 
 def from_folder(wanted: JarSet, folder: Path) -> tuple[Path, ...]:
-    """All jars of the folder, whatever their versions: who brings them knows. Those of our own are here."""
+    """All jars of the folder, whatever their versions, which is up to the user. Our own jars are here."""
     found = tuple(sorted(folder.expanduser().glob("*.jar")))
     missing = [pin.name for pin in pins(wanted) if not any(path.name.startswith(f"{pin.name}-") for path in found)]
     if missing:

@@ -25,7 +25,7 @@ from millstream.spark.target import Target
 from millstream.storage import for_hadoop
 
 MOST_NOTED = 1000
-"""Of how many epochs a checkpoint's history tells at most."""
+"""How many epochs a checkpoint's history lists at most."""
 
 
 class Query:
@@ -56,7 +56,7 @@ class Query:
         self.pauses = pauses
         """Why it ends all tasks between two epochs, in real time; None: it does not."""
         self.counts_rows = spark.conf.get(ROWS_ARE_COUNTED) == "true"
-        """Of state. If Spark does not, it says 0 or -1."""
+        """Whether rows of state are counted. If Spark does not, it says 0 or -1."""
 
     def stop(self) -> None:
         """No barrier is on its way when tasks are stopped."""
@@ -110,7 +110,7 @@ class Query:
         return bool(self.query.status["isTriggerActive"])
 
     def reports(self, most: int) -> list[dict[str, Any]]:
-        """What Spark says of the last epochs, which it keeps a hundred of: oldest first."""
+        """What Spark says about the last epochs, of which it keeps a hundred: oldest first."""
         kept = self.query._jsq.recentProgress()
         return [json.loads(kept[at].json()) for at in range(max(0, len(kept) - most), len(kept))]
 
@@ -133,12 +133,12 @@ def start(
     again: bool,
     make_good: Callable[[], str | None] = lambda: None,
 ) -> Query:
-    """`again`: after an earlier start of the same run, and only if nobody else has taken over since.
+    """`again`: after an earlier start of the same run, and only if no other run has taken over since.
 
-    `make_good`: looks for damage in the checkpoint before it is gone on from.
+    `make_good`: looks for damage in the checkpoint before the run continues from it.
 
-    Opens one thing after the other. They are closed the other way round: if the next one fails, or by `close`. So
-    publication comes before the locks: nobody else may write in between.
+    Opens one thing after the other. They are closed in reverse order, if the next one fails or by `close`. So
+    publication comes before the locks: no other run may write in between.
     """
     listed = sinks_json(plan.sinks, target, lowered, spark)
     paths = json.dumps(target.folder.for_kernels())
@@ -146,7 +146,7 @@ def start(
     with ExitStack() as opened:
         tenure = jvm.named("millstream.sink.Recovery").run(listed, paths, target.run, again)
         opened.callback(tenure.close)
-        # When nobody else may commit any more, and all that counts is in the logs.
+        # When no other run may commit any more, and all that counts is in the logs.
         damage = make_good()
         history = history_of(mode, target, policy, spark, opened)
         if damage is not None:
@@ -176,7 +176,7 @@ def start(
 
 
 def history_of(mode: Mode, target: Target, policy: Checkpoints, spark: SparkSession, opened: ExitStack) -> Any:
-    """Notes what becomes of each checkpoint."""
+    """Notes what happens to each checkpoint."""
     most = min(policy.retained(mode), MOST_NOTED)
     noted = jvm.named("millstream.checkpoint.History")(
         target.job, target.folder.history, target.run, MODE_NAMES[type(mode)], most
@@ -190,7 +190,7 @@ def history_of(mode: Mode, target: Target, policy: Checkpoints, spark: SparkSess
 
 
 def taken_over(query: Query | None) -> Exception | None:
-    """What made a run fail may be that another one has taken its place: then it must not start again."""
+    """A run may have failed because another one has taken its place: then it must not restart."""
     try:
         if query is not None:
             query.require_own()

@@ -1,4 +1,4 @@
-"""Storages of other machines within reach of Python code that runs no job: through Spark's JVM, without a session."""
+"""Gives Python code that runs no job access to storages of other machines, through Spark's JVM, without a session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from millstream.spark.session import prepare
 
 
 def reach(address: str) -> None:
-    """Starts the JVM if there is none yet, and brings what it lacks of the storage's client."""
+    """Starts the JVM if there is none yet, and adds the missing parts of the storage's client."""
     jars = storages.jars([address])
     prepare(None, jars, elsewhere=True)
     if any(not jvm.known(needed.set.sign) for needed in jars):

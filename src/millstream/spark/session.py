@@ -24,16 +24,16 @@ CHOSEN = {
     **barriers.SETTINGS,
     **flow.SETTINGS,
 }
-"""What our queries run with unless the session says otherwise."""
+"""Defaults for our queries, unless the session says otherwise."""
 
 HERE = Cluster()
-"""No word of where: the session that is there, what spark-submit says, or this machine."""
+"""No choice of where: the current session, what spark-submit says, or this machine."""
 
 
 def prepare(given: SparkSession | None, jars: tuple[Jars, ...], on: Cluster = HERE, *, elsewhere: bool = False) -> None:
     """Brings what connectors need to Spark's class path: a job asks them about their topics before it has a session.
 
-    `elsewhere`: whether it lies on storages that are reached through Spark's JVM.
+    `elsewhere`: whether it is on storages that are reached through Spark's JVM.
     """
     refuse_connect(given)
     remote.through(files.bridge)
@@ -56,9 +56,9 @@ def use(
     on: Cluster = HERE,
     patience: float | None = None,
 ) -> SparkSession:
-    """The session to run in: the user's, the one that is there, or a new one. Settings are the run's own.
+    """The session to run in: the user's, the current one, or a new one. Settings are the run's own.
 
-    `patience`: for how many seconds a cluster's slots are waited for, if not as long as the cluster's own word says.
+    `patience`: how many seconds to wait for a cluster's slots, if not as long as `ms.cluster` says.
     """
     refuse_connect(given)
     spark = found(given, on, need) or made(on, need, parallelism, jars)
@@ -78,7 +78,7 @@ def use(
 
 
 def found(given: SparkSession | None, on: Cluster, need: Need) -> SparkSession | None:
-    """The session that is there. One that Millstream made is stopped, for another, if it does not do."""
+    """The current session. One that Millstream made is stopped and replaced if it does not fit."""
     if given is not None:
         if on.master is not None:
             raise elsewhere(given, on, "leave out spark= or on=")
@@ -101,7 +101,7 @@ def found(given: SparkSession | None, on: Cluster, need: Need) -> SparkSession |
 
 
 def ended() -> SparkSession | None:
-    """A session whose Spark has ended by itself: it is active no longer, and yet in the way of a new one."""
+    """A session whose Spark has ended by itself: it is no longer active, but prevents a new one."""
     last = SparkSession._instantiatedSession
     return last if last is not None and last.sparkContext._jsc is not None and not alive(last) else None
 
@@ -116,7 +116,7 @@ def elsewhere(spark: SparkSession, on: Cluster, hint: str) -> MillstreamError:
 
 
 def alive(spark: SparkSession) -> bool:
-    """Whether Spark has not ended under the session, as it does when its cluster gives it up."""
+    """Whether the session's Spark is still alive: it ends when its cluster gives it up."""
     context = spark.sparkContext._jsc
     return context is not None and not context.sc().isStopped()
 
@@ -132,7 +132,7 @@ def is_ours(spark: SparkSession) -> bool:
 
 
 def replaceable(spark: SparkSession) -> bool:
-    """Whether it is Millstream's to make again, and nothing runs in it."""
+    """Whether Millstream may replace it, and nothing runs in it."""
     return is_ours(spark) and not running(spark)
 
 
@@ -200,7 +200,7 @@ def show_nobody(spark: SparkSession) -> None:
 
 
 def refuse_connect(given: Any) -> None:
-    """Neither a session of Spark Connect, nor an environment in which pyspark would make one."""
+    """Refuses a session of Spark Connect, and an environment in which pyspark would make one."""
     if given is not None and type(given).__module__.startswith("pyspark.sql.connect"):
         raise connect("the session")
     named = where.remote()

@@ -1,4 +1,4 @@
-"""The sinks of a job as the kernels know them, and a batch that is written to them."""
+"""The sinks of a job as the kernels know them, and writing a batch to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_batch(lowered: Lowered, sinks: tuple[Sink, ...], target: Target, spark
 
 
 def form(sinks: tuple[Sink, ...]) -> str:
-    """Spark's name of what writes: ours, or its own that drops rows as they are."""
+    """Spark's name of the writer: ours, or its own, which drops all rows."""
     return "noop" if all(sink.options.format == "rows" for sink in sinks) else "millstream-sinks"
 
 

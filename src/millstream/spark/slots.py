@@ -18,7 +18,7 @@ MORE = {
     "with room, an image that can be pulled, leave to make them",
     "spark": "add workers, free those that other applications hold, or lower parallelism",
 }
-"""How a cluster comes to give more slots."""
+"""How to get more slots from a cluster."""
 LONGER = 'a cluster that is slow to give them can be waited for longer: ms.cluster(slots_within="5 minutes")'
 OFTEN = 0.1
 """Seconds between two looks."""
@@ -47,7 +47,7 @@ def local(spark: SparkSession) -> bool:
 
 
 def count(spark: SparkSession) -> int:
-    """Those that Spark would fill now. What it calls its default parallelism is another number, if somebody set it; and
+    """Those that Spark would fill now. What it calls its default parallelism is another number, if it was set; and
     on Kubernetes an executor may take fewer tasks than it says."""
     if local(spark):
         return int(spark.sparkContext.defaultParallelism)
@@ -68,7 +68,7 @@ def lacking(spark: SparkSession, need: Need) -> bool:
 
 
 def wait_for(spark: SparkSession, need: Need, seconds: float) -> None:
-    """Until a cluster has given enough of them; a session of one machine has what it has."""
+    """Waits until a cluster has given enough of them; a local session never gets more."""
     deadline = time.monotonic() + (0 if local(spark) else seconds)
     while lacking(spark, need):
         if time.monotonic() >= deadline:

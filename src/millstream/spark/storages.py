@@ -1,4 +1,4 @@
-"""What Spark lacks of the storages that a job may lie on. It brings a client of HDFS along."""
+"""What Spark lacks to use the storage of a job. A client of HDFS comes with Spark."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from millstream.spark.where import PYTHON, environment, together
 
 DRIVER = Path(__file__).resolve().parents[1] / "cli" / "driver.py"
 TOLD_ALONE = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles", DEPLOY_MODE)
-"""Settings that have options of their own."""
+"""Settings that have their own options."""
 EXECUTORS = "spark.executorEnv."
 DRIVERS = ("spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv.")
 """What the names of variables follow."""
@@ -87,7 +87,7 @@ def command(what: Submission, folder: Path) -> list[str]:
 
 
 def of_the_driver(settings: Mapping[str, str]) -> dict[str, str]:
-    """The driver runs the same Python as executors: it has their environment, unless something is said of its own."""
+    """The driver runs the same Python as executors: it has their environment, unless its own is set."""
     given = {name.removeprefix(EXECUTORS): value for name, value in settings.items() if name.startswith(EXECUTORS)}
     return {f"{drivers}{name}": value for name, value in given.items() for drivers in DRIVERS}
 
@@ -125,7 +125,7 @@ def follow(process: subprocess.Popen[str], log: Callable[[str], object], named: 
 
 @contextmanager
 def log() -> Iterator[Callable[[str], object]]:
-    """Where spark-submit's own words go: to Spark's log, or to the terminal."""
+    """Where spark-submit's output goes: to Spark's log, or to the terminal."""
     file = LOG.open()
     if file is None:
         yield sys.stderr.write

@@ -1,4 +1,4 @@
-"""What the tasks of a query said when they failed. Spark tells of one, and that may be one that another took along."""
+"""What the tasks of a query said when they failed. Spark reports one of them, and another may have caused it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from pyspark.sql import SparkSession
 
 PATIENCE = 10.0
-"""Seconds: a task that was told to end may be in the midst of something."""
+"""Seconds: a task that was told to end may be in the middle of something."""
 
 
 def failures(spark: SparkSession, query_run: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Where a session that Millstream makes runs, and with which settings.
 
-Said by the user, by spark-submit or by Spark's own files; this machine only if nobody says anything.
+Chosen by the user, by spark-submit or by Spark's own files; otherwise this machine.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ REQUIRED = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # The form of saved state that real time needs: a job may go on in another mode than it began in.
+    # The form of saved state that real time needs: a job may continue in another mode than it began in.
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # Kernels hand rows over whole. This rule would renumber the fields of their structs, and read the wrong ones.
     "spark.sql.optimizer.serializer.nestedSchemaPruning.enabled": "false",
     # Below inline(…) this rule adds columns to the rows that a kernel then reads by position.
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
 }
-"""What every query of ours runs with, whoever made the session: set on the run's own session."""
+"""Settings of all our queries, even in a session of the user's: set on the run's own session."""
 
 OWN = {
     "spark.ui.enabled": "false",
@@ -59,7 +59,7 @@ OWN = {
 """For sessions that Millstream makes itself, unless the user, spark-submit or Spark's own files say otherwise."""
 
 ALWAYS = {"spark.app.name": "millstream", "spark.ui.showConsoleProgress": "false"}
-"""Spark says something else of these by itself, as if somebody had chosen it."""
+"""Spark sets these by itself, as if they had been chosen."""
 
 ONE_MACHINE = {
     # What goes through a shuffle comes from the same disk, most often from its memory.
@@ -83,9 +83,9 @@ SUPPLEMENTED = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOption
 
 
 def at_launch(on: Cluster, jars: tuple[Jars, ...], extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What the JVM is started with: jars, the size of its memory. The rest is said when the session is made.
+    """What the JVM is started with: jars, the size of its memory. The rest is set when the session is created.
 
-    No local master: Spark's own word for it, `local[*]`, shows later that nobody chose one.
+    No local master: Spark's own word for it, `local[*]`, shows later that none was chosen.
     """
     chosen = {**on.settings, **(extra or {})}
     master = on.master or chosen.pop("spark.master", None)
@@ -100,7 +100,7 @@ def submitted() -> str | None:
 
 
 def said() -> dict[str, str]:
-    """The settings that the JVM was started with, by whomever."""
+    """The settings that the JVM was started with, whoever started it."""
     return dict(SparkConf().getAll())
 
 
@@ -151,7 +151,7 @@ def environment(on: Cluster, there: Mapping[str, str]) -> dict[str, str]:
 
 
 def together(*lists: str | None) -> str:
-    """Lists with commas as one, in which nothing comes twice."""
+    """Comma-separated lists as one, without duplicates."""
     return ",".join(dict.fromkeys(part for one in lists if one for part in one.split(",") if part))
 
 
@@ -167,19 +167,19 @@ def add_jars(settings: Mapping[str, str]) -> None:
 
 
 def set_python() -> None:
-    """Executors run the Python that this process runs, unless something is said."""
+    """Executors run the Python that this process runs, unless another is set."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def use_python(spark: SparkSession) -> None:
-    """Spark's own setting, which it heeds under spark-submit alone."""
+    """Spark's own setting, which it uses only under spark-submit."""
     wanted = spark.sparkContext.getConf().get(PYTHON)
     if wanted is not None:
         spark.sparkContext.pythonExec = wanted
 
 
 def remote() -> str | None:
-    """What of the environment would have pyspark make a session of Spark Connect. An address may hold a token."""
+    """The variables that would make pyspark create a session of Spark Connect. An address may hold a token."""
     if SparkContext._active_spark_context is not None:
         return None
     if is_remote():

@@ -1,4 +1,4 @@
-"""What YARN takes for granted where a job is started: Hadoop's settings, and a way to its resource manager."""
+"""What YARN expects where a job is started: Hadoop's settings, and access to its resource manager."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def site(file: Path) -> dict[str, str]:
 
 
 def addresses(said: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Of the resource manager, or of all that take turns; none where only Hadoop knows."""
+    """Addresses of the resource manager, or of all that take turns; none if only Hadoop knows."""
     ids = said.get(f"{MANAGER}.ha.rm-ids", "").replace(" ", "")
     for end in [f".{one}" for one in ids.split(",")] if ids else [""]:
         host = said.get(f"{MANAGER}.hostname{end}")

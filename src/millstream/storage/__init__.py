@@ -1,4 +1,4 @@
-"""Where what a job keeps lies: the paths under a checkpoint, and the files at these paths."""
+"""Where a job keeps things: the paths under a checkpoint, and the files at these paths."""
 
 from millstream.storage.checkpoint import CheckpointFolder
 from millstream.storage.entry import Entry

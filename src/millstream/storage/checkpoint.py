@@ -10,7 +10,7 @@
 <checkpoint>/received/         a journal: what came from sources that cannot be read again
 <checkpoint>/requests/         what others ask of the run
 <checkpoint>/restoring.json    there while a savepoint is restored into it: no run begins
-<checkpoint>/retired.json      there when the job has gone on in another checkpoint: no run begins
+<checkpoint>/retired.json      there when the job has continued in another checkpoint: no run begins
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class CheckpointFolder:
 
     @classmethod
     def at(cls, address: str) -> CheckpointFolder:
-        """By its full address, however it was given; an error if nothing can be kept there."""
+        """By its full address, however it was given; an error if it cannot hold a checkpoint."""
         return cls(files_at(address).resolved(address))
 
     @property
@@ -89,7 +89,7 @@ class CheckpointFolder:
 
     @property
     def query(self) -> str:
-        """What Spark knows of the query: its id."""
+        """What Spark knows about the query: its id."""
         return f"{self.spark}/metadata"
 
     @property
@@ -107,7 +107,7 @@ class CheckpointFolder:
         return f"{self.commits}/{epoch}"
 
     def state(self, stage: int, stages: int) -> str:
-        """What Spark keeps for a stage, of so many: it counts them from the sinks."""
+        """What Spark keeps for a stage. Spark numbers the stages from the sinks."""
         return f"{self.spark}/state/{stages - 1 - stage}"
 
     def source(self, place: int) -> str:
@@ -134,7 +134,7 @@ class CheckpointFolder:
         return json.loads(line) if line.startswith("{") else {}
 
     def committed(self) -> list[int]:
-        """The epochs that are committed, as far as Spark still has them. Beside them lie checksums."""
+        """The epochs that are committed, as far as Spark still has them. Checksums are beside them."""
         return sorted(int(name) for name in self.files.names(self.commits) if name.isdecimal())
 
 

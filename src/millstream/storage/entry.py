@@ -1,4 +1,4 @@
-"""What lies in a folder."""
+"""What is in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a storage, and which storage an address is of.
+"""Files of a storage, and the storage of an address.
 
 A path is text, with slashes: a storage that is not a disk has addresses, not paths of this machine.
 """
@@ -28,7 +28,7 @@ class Opened(Protocol):
     """A file that is read at any place."""
 
     def read(self, at: int, most: int) -> bytes:
-        """Up to so many bytes; fewer only at the file's end."""
+        """Up to `most` bytes; fewer only at the file's end."""
 
     def size(self) -> int:
         """As far as it is written now."""
@@ -60,7 +60,7 @@ class Files(Protocol):
 
     @property
     def list_every(self) -> float:
-        """Seconds to wait before a folder is listed again, for somebody who waits for a new name."""
+        """Seconds to wait before listing a folder again, when waiting for a new name."""
 
     def resolved(self, path: str) -> str:
         """The one full address of a path."""
@@ -72,22 +72,22 @@ class Files(Protocol):
         """`size`: how long it is, and stays, if that is known."""
 
     def names(self, folder: str) -> list[str]:
-        """What lies in a folder, by name; nothing if there is no such folder."""
+        """What is in a folder, by name; nothing if there is no such folder."""
 
     def entries(self, folder: str) -> list[Entry]:
         """The same with sizes, where these come along."""
 
     def create(self, path: str, content: str | bytes) -> bool:
-        """Writes a new file. False if there is one: of several who try at the same time, one succeeds."""
+        """Writes a new file. False if there is one: if several try at the same time, one succeeds."""
 
     def replace(self, path: str, text: str) -> None:
         """Writes a file in place of the one that is there. Others find the old one or the new one, whole."""
 
     def delete(self, path: str) -> None:
-        """Takes a file away, if it is there. After a power cut it may be back."""
+        """Deletes a file, if it is there. After a power cut it may be back."""
 
     def delete_all(self, folder: str) -> None:
-        """Takes a folder away, with all that is in it."""
+        """Deletes a folder, with all that is in it."""
 
 
 STORAGES: dict[str, Files] = {
@@ -104,7 +104,7 @@ def scheme(path: str) -> str:
 
 
 def files_at(path: str, at: Location | None = None) -> Files:
-    """The storage that a checkpoint, a journal or a sink's files lie on, by its scheme."""
+    """The storage that a checkpoint, a journal or a sink's files are on, by its scheme."""
     found = scheme(path)
     files = STORAGES.get(found)
     if files is None:

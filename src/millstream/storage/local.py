@@ -99,7 +99,7 @@ class LocalFiles:
 
 @contextmanager
 def written(file: Path, content: str | bytes) -> Iterator[Path]:
-    """The content under a name of its own, synced; when it has got its place, the folder is synced, too."""
+    """The content under a unique name, synced; once it is in its place, the folder is synced, too."""
     make_folder(file.parent)
     part = file.with_name(f".{file.name}.{uuid.uuid4().hex}{PART}")
     try:

@@ -15,7 +15,7 @@ from millstream.storage.local import PART
 
 
 class Input(Protocol):
-    """What is asked of a file that is open, in the JVM."""
+    """The methods of an open file in the JVM."""
 
     def read(self, position: int, length: int, /) -> bytes: ...
 
@@ -27,7 +27,7 @@ class Input(Protocol):
 
 
 class Bridge(Protocol):
-    """What is asked of the JVM."""
+    """The methods of the JVM's side."""
 
     def read(self, path: str, /) -> bytes | None: ...
 
@@ -49,7 +49,7 @@ _bridges: list[Callable[[], Bridge]] = []
 
 
 def through(bridge: Callable[[], Bridge]) -> None:
-    """Whom to ask for the way to the JVM, from now on."""
+    """Sets what gives access to the JVM, from now on."""
     _bridges[:] = [bridge]
 
 
@@ -118,7 +118,7 @@ class RemoteFiles:
 
     def create(self, path: str, content: str | bytes) -> bool:
         """The store's client tries again when an answer is lost. What lies there then counts as its own if it is the
-        same content: who must know whether it was first puts a name of its own into it."""
+        same content: a caller that must know whether it was first puts a unique name into it."""
         return bool(_bridge().create(path, content.encode() if isinstance(content, str) else content))
 
     def replace(self, path: str, text: str) -> None:

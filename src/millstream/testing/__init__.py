@@ -1,4 +1,4 @@
-"""For tests: `run` runs a whole job with given rows. Beside it are the batch oracle, faults and random cases."""
+"""For tests: `run` runs a whole job with given rows. There are also the batch oracle, faults and random cases."""
 
 from millstream.testing.given import Delete, Inputs, Record, Watermark
 from millstream.testing.jobs import Runner, run

@@ -69,7 +69,7 @@ def nullable(column: Column, nulls: float) -> Column:
 
 
 def whole(low: int, high: int, *, nulls: float = 0.0, skew: float = 0.0) -> Column:
-    """Whole numbers, both ends included; `skew`: so often the lowest one."""
+    """Whole numbers, both ends included; `skew`: how often the lowest one."""
 
     def value(random: Random) -> int:
         return low if random.random() < skew else random.randint(low, high)
@@ -78,7 +78,7 @@ def whole(low: int, high: int, *, nulls: float = 0.0, skew: float = 0.0) -> Colu
 
 
 def doubles(*, nulls: float = 0.0, special: float = 0.1, places: int = 3) -> Column:
-    """Floating-point numbers; `special`: so often NaN, an infinity or a zero with a sign."""
+    """Floating-point numbers; `special`: how often NaN, an infinity or a zero with a sign."""
 
     def value(random: Random) -> float | str:
         if random.random() < special:
@@ -109,7 +109,7 @@ def lists(element: Column, longest: int, *, nulls: float = 0.0) -> Column:
 
 
 def stream(random: Random, row: MakeRow, count: int, *, doubles: float = 0.1, broken: float = 0.0) -> list[Change]:
-    """Facts; `doubles`: so often one that was there before; `broken`: so often a record that is none."""
+    """Facts; `doubles`: how often a duplicate of an earlier one; `broken`: how often a record that cannot be read."""
     out: list[Change] = []
     for number in range(count):
         if random.random() < broken:

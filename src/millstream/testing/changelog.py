@@ -14,7 +14,7 @@ Rows = Counter[str]
 """A multiset of rows, each as text: JSON with its names in order."""
 
 DIGITS = 12
-"""Floating-point numbers count as equal if they agree so far: sums depend on the order of their terms."""
+"""Floating-point numbers that agree to this many digits are equal: sums depend on the order of their terms."""
 
 
 def text(row: Mapping[str, Any]) -> str:
@@ -45,7 +45,7 @@ class Changelog:
         self.rows: Rows = Counter()
 
     def change(self, row: Mapping[str, Any], weight: int, where: str = "") -> None:
-        """Adds a row so often, or takes it back."""
+        """Adds a row `weight` times, or takes it back."""
         name = text(row)
         count = self.rows[name] + weight
         if count < 0:

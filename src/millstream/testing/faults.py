@@ -1,4 +1,4 @@
-"""Faults as values: `crash_before("commits", epoch=3)` kills a job's process there, as if the power went."""
+"""Faults as values: `crash_before("commits", epoch=3)` kills a job's process there, as a power cut would."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BARRIER_POINTS = ("barrier.trigger", "barrier.aligned", "barrier.saved", "barrie
 """Those of a barrier that flows with the rows, in real time, before its epoch is prepared."""
 
 REPAIR_POINTS = ("sink.repair.before", "sink.repair.after")
-"""Those of a Kafka sink that writes again what the brokers have given up."""
+"""Places of a Kafka sink that writes again what the brokers have aborted."""
 
 CARRY_POINTS = ("carry.before", "carry.during", "carry.after")
 """Those of a sink that Python carries committed epochs to (Postgres, Delta), which come after all others."""
@@ -46,7 +46,7 @@ RECEIVE_POINTS = (
 
 @dataclass(frozen=True)
 class Fault:
-    """A place and the epoch from which on the process ends there."""
+    """A place, and the first epoch in which the process ends there."""
 
     point: str
     epoch: int | None = None

@@ -1,4 +1,4 @@
-"""Runs a whole job over what a test gives it, epoch by epoch, with no system touched and no time waited for.
+"""Runs a whole job over what a test gives it, epoch by epoch, without touching any system, and without waiting.
 
 inputs ─▶ steps ─▶ the job's own plan, its sources and sinks swapped ─▶ what each sink kept, by epoch
 """
@@ -51,7 +51,7 @@ def run(
     `inputs`: for each source by its name, a list of rows, or a list of such lists, one per epoch. `clock`: what
     `current_timestamp()` says, all the time or in each epoch. `mode=ms.batch()`: all at once, as plain SQL, at the
     clock's last time.
-    `restart_between`: the job is stopped after each epoch, and goes on from its checkpoint.
+    `restart_between`: the job is stopped after each epoch, and continues from its checkpoint.
     """
     if isinstance(mode, RealTime):
         raise MillstreamError(
@@ -97,7 +97,7 @@ class Runner:
     def replay(
         self, file: str | Path, state: str | Path, epoch: int, inputs: Mapping[str, Sequence[Item]]
     ) -> dict[str, list[Any]]:
-        """Runs an epoch of the job in a file again that `millstream replay --to-test` has taken; what each sink got."""
+        """Runs an epoch that `millstream replay --to-test` saved again, with the job in a file; what each sink got."""
         from millstream.cli.jobfile import job_of
         from millstream.replay.as_test import run_test
 
@@ -113,7 +113,7 @@ def shared() -> SparkSession:
 
 @dataclass(frozen=True)
 class Test:
-    """A job between a test's sources and sinks, and what they are given.
+    """A job with a test's sources and sinks, and their input.
 
     An epoch is one step, or two where event time passes: what the watermark closed comes out in the second, empty one.
     """

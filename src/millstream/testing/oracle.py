@@ -48,17 +48,17 @@ JUDGE = {
 Limits = Mapping[str, int | None]
 """By topic, how many rows an epoch may take."""
 FRAMES = 24
-"""So many results of sinks are asked of Spark at once."""
+"""How many sink results Spark computes at once."""
 EPOCH = "500 ms"
-"""In real time. A case has little input: longer epochs would only be waited for."""
+"""In real time. A case has little input: longer epochs would only make it wait."""
 PORTIONS = 3
-"""In so many the input of each run comes in real time."""
+"""How many portions the input of each run has in real time."""
 OPTIMISED = -1
 """Stands for an epoch: the last one, by the optimised plan."""
 
 
 class Topics:
-    """Names the topics of a case: sources that give few rows per epoch, sinks that are made when asked for."""
+    """Names the topics of a case: sources that give few rows per epoch, sinks that are created on demand."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
         self.path = path
@@ -88,8 +88,8 @@ Build = Callable[[Topics], Job]
 class Case:
     """A job, and the changes of each of its sources.
 
-    `epochs`: in about so many the input is cut, at random. `runs`: the job is stopped and started again from its
-    checkpoint, with a part of the input each time. `first`: topics that are read to their end, in a run of their own,
+    `epochs`: about how many the input is cut into, at random. `runs`: the job is stopped and started again from its
+    checkpoint, with a part of the input each time. `first`: topics that are read to their end, in their own run,
     before the others have anything: for jobs whose results depend on what was known when. `killed`: a job with a time
     is killed right after the commit of the last epoch that had rows, and started again.
     """
@@ -105,7 +105,7 @@ class Case:
 
 @dataclass
 class Trial:
-    """A case in a folder of its own."""
+    """A case in its own folder."""
 
     case: Case
     folder: Path
@@ -139,7 +139,7 @@ class Trial:
         return job
 
     def feed(self, portions: int = 1) -> Iterator[dict[str, int | None]]:
-        """Appends a part of the input for each run, in so many portions, and says how many rows an epoch may take."""
+        """Appends a part of the input for each run, in portions, and says how many rows an epoch may take."""
         cuts = {topic: self.cut(topic, len(changes)) for topic, changes in self.case.inputs.items()}
         for run, portion in product(range(self.runs), range(portions)):
             limits: dict[str, int | None] = {}
@@ -154,14 +154,14 @@ class Trial:
     def cut(self, topic: str, count: int) -> list[int]:
         if topic in self.case.first:
             return [0] + [count] * (self.case.runs + 1)
-        # Tables grow and then shrink (cases.py): in between, all that is asked of them has rows.
+        # Tables grow and then shrink (cases.py): in between, all queries have rows.
         inner = [self.random.randint(count // 4, count * 3 // 4) for _ in range(self.case.runs - 1)]
         return [0] * bool(self.case.first) + [0, *sorted(inner), count]
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was compared: so many epochs, and so many records of each sink."""
+    """What was compared: how many epochs, and how many records of each sink."""
 
     epochs: int
     records: dict[str, int]
@@ -178,7 +178,7 @@ def check(case: Case, folder: Path, spark: SparkSession) -> Report:
 
 
 def catch_up(trial: Trial, limits: Limits, spark: SparkSession, *, killed: bool) -> Counter[str]:
-    """Works off what there is, in micro-batches; how many rows were late for each step. `killed`: right after the
+    """Processes what there is, in micro-batches; how many rows were late for each step. `killed`: right after the
     commit of the last epoch that had rows, and started again."""
     late: Counter[str] = Counter()
     if killed:
@@ -268,7 +268,7 @@ def check_closing(
     killed: bool = False,
 ) -> Report:
     """Runs a trial whose last rows move time beyond everything, a part of the input after the other, and compares
-    once. `late`: so many rows may be late for a step. `killed`: after every part but the first, when its last rows are
+    once. `late`: how many rows may be late for a step. `killed`: after every part but the first, when its last rows are
     committed, and started again."""
     found: Counter[str] = Counter()
     for number, limits in enumerate(fed):
@@ -283,7 +283,7 @@ def check_closing(
 
 
 def settle(trial: Trial, mode: RealTime, spark: SparkSession, *, killed: bool) -> Counter[str]:
-    """Works off what there is, in real time, until time has gone on behind it; how many rows were late for each
+    """Processes what there is, in real time, until time has passed it; how many rows were late for each
     step. `killed`: when the last rows are committed, and started again."""
     late: Counter[str] = Counter()
     for done in (*[caught_up] * killed, lambda trial: caught_up(trial) and settled(trial)):
@@ -294,7 +294,7 @@ def settle(trial: Trial, mode: RealTime, spark: SparkSession, *, killed: bool) -
 
 
 def work_off(run: Run, done: Callable[[], bool], seconds: float = 120) -> None:
-    """Until the run ends, or has done what it is to do: in real time it has no end."""
+    """Waits until the run ends, or has done its work: in real time it has no end."""
     try:
         wait_for(run, done, seconds)
     finally:
@@ -384,8 +384,8 @@ def written(sink: Sink, records: Mapping[int, list[Record]], last: int) -> dict[
 def results(
     job: Job, epochs: dict[int, list[Ends]], spark: SparkSession, optimised: bool
 ) -> dict[int, dict[str, Rows]]:
-    """What batch SQL says of every sink after every epoch, many epochs in one Spark job; and, if asked, what it says of
-    the optimised plan after the last."""
+    """What batch SQL gives for every sink after every epoch, many epochs in one Spark job; and, if asked, what it gives
+    for the optimised plan after the last."""
     own = spark.newSession()
     for name, setting in JUDGE.items():
         own.conf.set(name, setting)

@@ -40,7 +40,7 @@ ADDED = "counted_from_now_on"
 
 @dataclass
 class MovingTrial(Trial):
-    """A case whose job goes on in one checkpoint after the other. `changed`: whether it has got one more step."""
+    """A case whose job continues in one checkpoint after the other. `changed`: whether it has one more step."""
 
     at: str = field(init=False, default="checkpoint")
     parallelism: int = field(init=False, default=2)
@@ -56,7 +56,7 @@ class MovingTrial(Trial):
         return job
 
     def running(self, limits: Limits | None = None) -> Job:
-        """The job as it runs: what it is judged by is the one without the added step."""
+        """The job as it runs; it is judged by the one without the added step."""
         job = self.job(limits)
         if self.changed:
             add_step(job, Topics(self.journal, limits or dict.fromkeys(self.case.inputs)))
@@ -69,7 +69,7 @@ def streams(job: Job) -> list[Source]:
 
 
 def add_step(job: Job, topics: Topics) -> None:
-    """A step in front of all others of its stage: their tags and slots are others then."""
+    """A step before all others of its stage, which changes their tags and slots."""
     source = streams(job)[0]
     rows = Stream(job, source)
     counted = rows.group_by(source.schema[0].name).agg(added="count(*)").named(ADDED)

@@ -1,6 +1,6 @@
 """What a job wrote in a test: by sink and epoch, and what is there after each.
 
-Rows of an epoch have no order of their own; here they are sorted, deletes first.
+Rows of an epoch have no order; here they are sorted, deletes first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Written = Row | Delete
 
 @dataclass(frozen=True)
 class Output:
-    """What one sink was given.
+    """What one sink received.
 
     `epochs[1]`: what the second epoch wrote. A stream: rows. A table: the new row of each key that changed, and
     `Delete(key)`; as a changelog, rows that came and `Delete(row)`. `tables[1]`: all that is there after it.
@@ -76,7 +76,7 @@ class Result(Mapping[str, Output]):
 
 
 def read(sink: Sink, kept: str, epochs: int, steps: int) -> Output:
-    """What the kernel kept, by epoch of the test: each is so many of Spark's."""
+    """What the kernel kept, by epoch of the test, each of which is `steps` epochs of Spark."""
     found: dict[str, list[list[str | None]]] = json.loads(kept)
     output, table = Output(), Held(sink)
     for epoch in range(epochs):

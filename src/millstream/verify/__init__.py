@@ -1,1 +1,1 @@
-"""Proves on a user's own job that nothing is lost and nothing is there twice, whatever is killed when."""
+"""Proves on a user's own job that nothing is lost or duplicated, whatever is killed, and whenever."""

@@ -81,7 +81,7 @@ def summed(changes: Rows) -> Rows:
 
 
 def in_files(options: FileSink, folder: str) -> Iterator[str]:
-    """Every row of every published file, with the folders that it lies in below its epoch."""
+    """Every row of every published file, with the folders that it is in below its epoch."""
     at = files_at(folder)
     for name in (name for name in at.names(folder) if name.startswith("epoch=")):
         epoch = f"{folder}/{name}"
@@ -97,7 +97,7 @@ def listed(epoch: Path, options: FileSink) -> list[str]:
 
 
 def manifest(epoch: str) -> list[str]:
-    """None, as long as the epoch is not whole."""
+    """None while the epoch is not complete."""
     said = files_at(epoch).read(f"{epoch}/_manifest.json")
     return [] if said is None else [str(file) for file in json.loads(said)["files"]]
 
@@ -125,5 +125,5 @@ def rows_of(data: bytes, options: FileSink) -> list[dict[str, object]]:
 
 
 def plain(value: object) -> object:
-    """What JSON has no word for, as text."""
+    """What JSON cannot express, as text."""
     return value if isinstance(value, bool | int | float | str | list | dict | None) else str(value)

@@ -1,4 +1,4 @@
-"""Finds steps whose result is another one each time, or depends on what came first: they cannot be compared."""
+"""Finds steps whose result differs each time, or depends on what came first: they cannot be compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from millstream.plan.two_sides import Enrich, Join
 
 PYTHON = {"random", "randint", "choice", "shuffle", "uuid1", "uuid4", "urandom", "secrets", "token_hex"}
 PYTHON |= {"time", "time_ns", "monotonic", "now", "utcnow", "today"}
-"""Names of Python that give something else each time."""
+"""Python names whose results differ each time."""
 
 
 def moving_steps(sinks: tuple[Sink, ...]) -> Iterator[tuple[Node, str]]:

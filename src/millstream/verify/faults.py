@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from random import Random
 
 LATER = 0.2
-"""So often a job is killed not at a place but on its way to the next one."""
+"""How often a job is killed not at a place but on its way to the next one."""
 LONGEST_MS = 30
 
 
 Place = tuple[str, str]
-"""A point, and the sink that it is of, if there is one for each."""
+"""A point, and its sink, if each sink has such a point."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """The `number`-th time that an epoch came to a place; some places are there for each sink."""
+    """The `number`-th time that an epoch came to a place; some places exist for each sink."""
 
     point: str
     epoch: int

@@ -1,7 +1,7 @@
-"""What a killed process leaves: a copy of its folder, taken while the process and all that it started stand still.
+"""What a killed process leaves: a copy of its folder, taken while the process and all that it started are stopped.
 
-A process that is killed leaves on the disk what its writes had done by then, and nothing else. So a copy that is taken
-between two of its instructions is what it would have left had it been killed there, and it need not die for it.
+A process that is killed leaves on the disk what its writes had done by then, and nothing else. So a copy taken between
+two of its instructions is what it would have left if it had been killed there, and it need not die for it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def stopped(group: int) -> bool:
 
 
 def threads() -> Iterator[tuple[int, str]]:
-    """Of every thread its process group and its state, as Linux tells them."""
+    """The process group and the state of every thread, from Linux."""
     for file in PROC.parent.glob("[0-9]*/task/[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile
             state, _, group = file.read_text().rpartition(")")[2].split()[:3]

@@ -28,10 +28,10 @@ from millstream.verify.sandbox import PARTITIONS, refuse_strange_parts
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = timedelta(seconds=15)
 PAUSE, EVERY = timedelta(hours=1), 40
-"""Now and then nothing happens for so long, so that windows and sessions end; so it is before the last row, which
-leaves them to an epoch that reads nothing."""
+"""After every `EVERY` rows, and before the last one, nothing happens for `PAUSE`, so that windows and sessions end. The
+last pause leaves that to an epoch that reads nothing."""
 BROKEN = 0.02
-"""So many of the records cannot be read, where the job says what becomes of those."""
+"""The share of records that cannot be read, where the job says what to do with them."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """A job that is moved to another checkpoint in the middle of its input: by a savepoint, or to another parallelism.
 
-<run>/checkpoint   where it works off the first portion of its input
+<run>/checkpoint   where it processes the first portion of its input
 <run>/savepoint    which is saved then
-<run>/restored     where it works off the rest; a rescale chooses a place of its own
+<run>/restored     where it processes the rest; a rescale chooses its own place
 
-Whoever takes up what a killed run has left does what its user would do: looks how far it has come, and goes on.
+The run after a killed one does what its user would do: it looks how far the killed one came, and continues.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from millstream.runtime.run import Run
 
 BEFORE = 1
-"""So many portions are worked off before it is moved."""
+"""How many portions are processed before it is moved."""
 RESTORED, SAVEPOINT = "restored", "savepoint"
 
 
@@ -100,7 +100,7 @@ MOVES: dict[str, Callable[[Moving], Run]] = {"savepoint": by_savepoint, "rescale
 
 
 def gone_on(root: str, moved: str) -> str:
-    """The checkpoint in which a job that was moved has come to its end."""
+    """The checkpoint in which a job that was moved has ended."""
     from millstream.runtime.requests import followed
 
     return f"{root}/{RESTORED}" if moved == "savepoint" else followed(f"{root}/{CHECKPOINT}")

@@ -1,7 +1,7 @@
-"""The input of a run in real time, which would read all of it in its first epoch, and would never end.
+"""The input of a run in real time, which would otherwise read all of it in its first epoch, and never end.
 
-It is copied into a journal of the run's own, a portion each time that the last one is committed. After the last the run
-is stopped. The journal lies in the run's folder: an image has as much of the input as the run had been given by then.
+It is copied into the run's own journal, the next portion whenever the last one is committed. After the last one the run
+is stopped. The journal is in the run's folder: an image has as much of the input as the run had been given by then.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 PORTIONS = 3
 LOOK = 0.05
-"""So many seconds pass between two looks at what is committed."""
+"""Seconds between two looks at what is committed."""
 SETTLING = 2
-"""So many epochs after the last row the watermark has passed it everywhere: it moves between epochs."""
+"""Epochs after the last row until the watermark has passed it everywhere: it moves between epochs."""
 
 
 class Growing:
@@ -48,7 +48,7 @@ class Growing:
         return any(self.ends[number] < end for number, end in self._until(portion).items())
 
     def give(self, portion: int) -> None:
-        """What is missing of it: whoever gave a part of it may have been killed."""
+        """Gives what is missing of a portion: the process that gave a part of it may have been killed."""
         ends = self.ends
         with producer(self._journal, self._topic, durable=False) as out:
             for number, end in self._until(portion).items():
@@ -92,7 +92,7 @@ class Portions:
         self._settling = SETTLING if any(source.time for source in sources) else 0
 
     def work_off(self, run: Run, checkpoint: str, portions: int = PORTIONS) -> None:
-        """Until all of these are committed, and time has gone on; what is committed is published when the run stops."""
+        """Runs until all of these are committed and time has moved on; the run publishes them when it stops."""
         while True:
             epochs = committed(checkpoint)
             if self._read(epochs) and not self._give(portions) and self._settled(epochs):
@@ -106,7 +106,7 @@ class Portions:
         return all(topic.is_read(read) for topic, read in zip(self._topics, last, strict=True))
 
     def give(self, portions: int) -> None:
-        """So many portions of every topic."""
+        """Gives this many portions of every topic."""
         while self._give(portions):
             pass
 

@@ -29,7 +29,7 @@ class Ran:
 
 
 class Worker:
-    """Started when it is first asked, and again when it was killed; with its JVM in a process group of its own."""
+    """Started when it is first asked, and again when it was killed; with its JVM in its own process group."""
 
     def __init__(self, file: Path, folder: Path, environment: dict[str, str], storage: str | None = None) -> None:
         """`storage`: where runs may write, if not into the folder."""
@@ -83,7 +83,7 @@ class Worker:
         return self._process.stdout.readline()
 
     def _ended(self) -> Ran:
-        """It is gone: killed by us, or of itself."""
+        """It is gone: we killed it, or it ended by itself."""
         assert self._process is not None
         self._process.wait()
         self._process = None
@@ -110,7 +110,7 @@ class Worker:
             )
 
     def kill(self) -> None:
-        """As the power goes: nothing of it, nor of what it started, does anything any more."""
+        """Like a power cut: neither it nor anything that it started does anything any more."""
         if self._process is not None:
             self._killed = True
             os.killpg(self._process.pid, signal.SIGKILL)

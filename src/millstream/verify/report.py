@@ -1,4 +1,4 @@
-"""The certificate: what was done, and what came of it."""
+"""The certificate: what was done, and the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_nothing_is_lost_and_nothing_is_there_twice(tmp_path: Path) -> None:
 '''
 MOMENTS = ("before", "during", "between", "after")
 SHOWN = 3
-"""So many failures are told in full."""
+"""How many failures are shown in full."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Certificate:
     folder: Path
     """Where failing cases are saved."""
     notes: dict[str, str]
-    """On sinks that are not as batch SQL has them, and rightly so."""
+    """On sinks that rightly differ from batch SQL."""
     places: Counter[Place] = field(default_factory=Counter)
     faults: int = 0
     real: int = 0
@@ -79,7 +79,7 @@ class Certificate:
         return file
 
     def told(self) -> dict[str, object]:
-        """As a manager keeps it: of which file it is, and what came of it."""
+        """As a manager keeps it: its file, and the results."""
         return {
             "sha256": hashlib.sha256(self.trial.file.read_bytes()).hexdigest(),
             "mode": self.trial.mode,

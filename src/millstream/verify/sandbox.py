@@ -1,4 +1,4 @@
-"""A job in a folder of its own: the user's plan, with sources and sinks that can be killed without harm.
+"""A job in its own folder: the user's plan, with sources and sinks that can be killed without harm.
 
 <folder>/input/          a journal: a topic for each source
 <folder>/run/input       in real time: as much of it as the job was given
@@ -40,7 +40,7 @@ INPUT, OUTPUT, CHECKPOINT, BROKER = "input", "output", "checkpoint", "broker"
 
 @runtime_checkable
 class Movable(SinkOptions, Protocol):
-    """A sink of the user's own that can be tried out in a folder."""
+    """A user's sink that can be tried out in a folder."""
 
     def moved(self, folder: Path) -> SinkOptions:
         """The same sink, writing there."""
@@ -64,7 +64,7 @@ def sandboxed(
     portions: bool = False,
     elsewhere: str | None = None,
 ) -> Dataflow:
-    """The same dataflow between sources and sinks in a folder. `portions`: the input comes bit by bit (portions.py).
+    """The same dataflow with sources and sinks in a folder. `portions`: the input comes bit by bit (portions.py).
     `elsewhere`: a folder on another storage, in which topics and files are written."""
 
     received = f"{elsewhere or place}/{CHECKPOINT}/received"
@@ -78,7 +78,7 @@ def sandboxed(
                 return replace(node, options=options, idle_after=None if portions else node.idle_after, history=None)
             case Source(static=False) if portions:
                 limit = rows_per_epoch[node.name] if rows_per_epoch else None
-                # All input will come: no source is ever idle, as in a run that works off what there is.
+                # All input will come: no source is ever idle, as in a run that processes what there is.
                 return replace(node, options=recorded(node, place / INPUT, limit), idle_after=None, history=None)
             case Source():
                 limit = rows_per_epoch[node.name] if rows_per_epoch else None

@@ -5,7 +5,7 @@ input ─▶ the job without faults, twice ─▶ sinks ─┐
      └─▶ the job, killed ─▶ going on ───▶ sinks ─┘
 
 Most kills are images (images.py) of a run that goes on by itself: each is then taken up by another run, which may be
-killed in turn. A few processes are killed in earnest.
+killed in turn. A few processes are killed for real.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from millstream.verify.sandbox import CHECKPOINT, INPUT, OUTPUT
 from millstream.verify.visits import Listener, Watch
 
 EPOCHS = 6
-"""About so many the input is cut into."""
+"""About how many epochs the input is cut into."""
 ROUND = 16
-"""So many images are taken of one run."""
+"""How many images are taken of one run."""
 TWICE = 0.3
-"""So often a run that goes on is killed again."""
+"""How often a run that continues is killed again."""
 
 Outputs = dict[str, Held]
 
@@ -58,7 +58,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a chain of faults. `error`: it did not come to its end."""
+    """The outcome of a chain of faults. `error`: why it did not finish."""
 
     chain: Chain
     differences: tuple[Difference, ...]
@@ -72,7 +72,7 @@ class Outcome:
 
 
 class Trial:
-    """One input, worked off many times, in one folder."""
+    """One input, processed many times, in one folder."""
 
     def __init__(
         self,
@@ -104,8 +104,8 @@ class Trial:
         self._worker = Worker(file, folder, self._listener.environment, storage)
         self._images = 0
         self._exact: set[str] = set()
-        """Sinks that get the same records in every run, and not only the same table in the end. None in real time,
-        where results are sent as rows come: two runs that send the same ones do so by chance."""
+        """Sinks that get the same records in every run, not just the same table in the end. None in real time, where
+        results are sent as rows come: two runs that send the same ones do so by chance."""
 
     def __enter__(self) -> Self:
         return self
@@ -174,7 +174,7 @@ class Trial:
         return self._outputs()
 
     def _behind_the_last_rows(self) -> Visit | None:
-        """Whoever goes on from there finds nothing to read, and yet something may be due: time has moved on."""
+        """A run from there finds nothing to read, and yet something may be due: time has moved on."""
         root = str(self._elsewhere or self._place)
         epoch = last_read(gone_on(root, self.moved) if self.moved else f"{root}/{CHECKPOINT}")
         return None if epoch is None else Visit("commits.after", epoch)
@@ -198,7 +198,7 @@ class Trial:
         return ran
 
     def batch(self) -> dict[str, str]:
-        """Compares with batch SQL; says of sinks that differ rightly why they do."""
+        """Compares with batch SQL; for sinks that rightly differ, says why."""
         place = self.folder / "batch"
         self._well(self._worker.run(place.name, "batch"))
         found = {sink.name: held(sink, place / OUTPUT) for sink in self.sinks}
@@ -223,8 +223,8 @@ class Trial:
     # --- with faults
 
     def faults(self) -> Iterator[Outcome | None]:
-        """Without end, in rounds: a kill in earnest, and then images of one run, each of them taken up again; where
-        there is no folder to copy, all in earnest. None: a round is over, which may have met no place at all."""
+        """Without end, in rounds: a kill for real, and then images of one run, each of them taken up again; where
+        there is no folder to copy, all for real. None: a round is over, which may have met no place at all."""
         random = Random(self.given.seed)
         while True:
             yield from self._killed(random)
@@ -262,7 +262,7 @@ class Trial:
         return self._outcome(chain, self._run(Watch()))
 
     def _leaves(self, fault: Fault) -> bool:
-        """Goes on to a fault, and leaves its folder as it was there; whether it came so far."""
+        """Runs to a fault, and leaves its folder as it was there; whether it got there."""
         images: dict[Fault, Path] = {}
         self._run(self._imaging([fault], images))
         if fault in images:
@@ -273,7 +273,7 @@ class Trial:
         return self._run(Watch([fault], lambda fault: self._worker.kill())).killed
 
     def _killed(self, random: Random) -> Iterator[Outcome]:
-        """A process that is killed in earnest, if it was not over before, and another one that goes on."""
+        """A process that is killed for real, if it was not over before, and another one that goes on."""
         self._anew()
         fault = self.choice.first()
         if not self._dies(fault):
@@ -321,7 +321,7 @@ def differences(expected: Outputs, found: Outputs, exact: set[str]) -> list[tupl
 
 
 def minus(one: Rows, other: Rows) -> Rows:
-    """What is more in one than in the other, where counts may be below zero."""
+    """What one has more of than the other, where counts may be below zero."""
     return Rows({row: one[row] - other[row] for row in one.keys() | other.keys() if one[row] > other[row]})
 
 

@@ -1,4 +1,4 @@
-"""The places that a job's process meets, told to the one who watches it, over a socket.
+"""Reports the places that a job's process meets to the process that watches it, over a socket.
 
 job's JVM, Python ──"sink.write 3 matches"──▶ Listener ──▶ Watch: go on, take an image, or kill
                   ◀──────── go on ──────────
@@ -18,7 +18,8 @@ from millstream.verify.faults import Fault, Place, Visit
 
 class Watch:
     """Of one run: remembers every visit, and does something where a fault is to be, or at the next visit of that place
-    if it is not met as often as in the run that the fault was chosen from: in real time epochs end where they like."""
+    if it is not met as often as in the run that the fault was chosen from: in real time epochs end at varying
+    points."""
 
     def __init__(self, faults: Iterable[Fault] = (), act: Callable[[Fault], None] | None = None) -> None:
         self.seen: list[Visit] = []
@@ -57,7 +58,7 @@ class Watch:
         with self._lock:
             try:
                 self._act(fault)
-            except Exception as error:  # the run goes on; whoever waits for its end is told
+            except Exception as error:  # the run goes on; the error is raised where its end is awaited
                 self._failures.append(error)
 
     def end(self) -> None:
@@ -69,7 +70,7 @@ class Watch:
 
 
 class Listener:
-    """Hears of visits; `watch` says what to do about them."""
+    """Receives visits; `watch` says what to do about them."""
 
     def __init__(self) -> None:
         self.watch = Watch()

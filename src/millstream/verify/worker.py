@@ -1,4 +1,4 @@
-"""The job in a process of its own, run again and again as it is told: `python -m … FILE FOLDER [STORAGE]`.
+"""The job in its own process, run again and again on request: `python -m … FILE FOLDER [STORAGE]`.
 
 A line of JSON comes in for every run, and one goes out at its end. One JVM serves many runs: it is started once.
 """

@@ -1,4 +1,4 @@
-"""A Python step on a cluster whose Python has nothing but what goes along."""
+"""A Python step on a cluster whose Python has only what is sent along."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from match import match_job  # type: ignore[import-not-found]  # beside this scr
 
 import millstream as ms
 
-# Spark puts options of its own before these.
+# Spark puts its own options before these.
 SETTINGS = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 run = match_job().start(
     ms.real_time("500 ms"),

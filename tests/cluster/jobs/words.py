@@ -1,4 +1,4 @@
-"""A module of the user's, which is not installed anywhere."""
+"""A user's module, which is not installed anywhere."""
 
 from __future__ import annotations
 

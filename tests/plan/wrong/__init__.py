@@ -1,4 +1,4 @@
-"""Jobs that are refused when they are built, one for each place that refuses. Each is wrong on a line of its own.
+"""Jobs that are refused when they are built, one for each place that refuses. Each is wrong on its own line.
 
 A file for each kind of mistake, in the order of the golden text.
 """

@@ -25,7 +25,7 @@ KNOWN = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "KUBECONFIG", "HTTP_PROXY", "http_p
 
 @contextmanager
 def told(**variables: str) -> Iterator[None]:
-    """A machine that knows of clusters what is said here."""
+    """A machine with these settings of clusters."""
     others = {name: value for name, value in os.environ.items() if name not in KNOWN}
     with patch.dict(os.environ, {**others, "HOME": "/home/ann", **variables}, clear=True):
         yield

@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
-/** A block of events as it lies in the file: columns, of which rows only say where they are. */
+/** A block of events as it is in the file: columns, of which rows only say where they are. */
 public final class Block {
   public static final int EVENTS = 1000;
   public static final int ROUND = 50;

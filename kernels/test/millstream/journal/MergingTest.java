@@ -33,7 +33,7 @@ final class MergingTest {
     topic = Topic.of(journal.toString(), "t", 1);
   }
 
-  /** An epoch with so many rows, each its own offset. */
+  /** Publishes an epoch with this many rows, each with its own offset. */
   private void publish(int rows) throws IOException {
     SegmentName.Open open = SegmentName.Open.of(WRITER, epoch++, 0, 0, 0);
     Files.createDirectories(folder.resolve("open"));

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** What is known of running tasks and of those that have ended, in whatever order it is heard. */
+/** What is known about running tasks and about those that have ended, in whatever order it arrives. */
 final class CountsTest {
   private static final long TASK = -1;
   private static final long OTHER = 7;

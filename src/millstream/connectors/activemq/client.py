@@ -35,7 +35,7 @@ class Target:
         return f"/topic/{self.name}" if self.subscription else f"/queue/{self.name}"
 
     def subscribing(self, artemis: bool, prefetch: int) -> dict[str, str]:
-        """What the server is asked for: each of the two has names of its own."""
+        """What to ask the server for: Classic and Artemis use different names."""
         if artemis:
             kind = {"subscription-type": "MULTICAST" if self.subscription else "ANYCAST"}
             durable = {"durable-subscription-name": self.subscription} if self.subscription else {}
@@ -66,7 +66,7 @@ class QueueClient:
         self._connection = connect(queue.server, queue.target.name, queue.target.subscription)
 
     def _subscribe(self) -> None:
-        """When messages are wanted: whoever only looks makes none of them redelivered."""
+        """Only when messages are wanted: a mere look must not mark any as redelivered."""
         artemis, target = self._connection.artemis, self._queue.target
         self._connection.confirmed(
             "subscribe",
@@ -125,7 +125,7 @@ class QueueClient:
         )
 
     def _id(self, said: str) -> str:
-        """Artemis puts the number of the consumer before a message's own, and that is another one next time."""
+        """Artemis puts the consumer's number before the message's own, and it differs next time."""
         return said.rpartition(",")[2] if self._connection.artemis else said
 
     def _parts(self, said: Mapping[str, str], redelivered: bool) -> tuple[tuple[str, bytes], ...]:

@@ -1,4 +1,4 @@
-"""Where an ActiveMQ server is, how to be let in, and a connection over STOMP."""
+"""An ActiveMQ server's address and login, and a connection over STOMP."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEARTBEAT = 10_000
 PATIENCE = 60
 """Seconds to wait for the server's receipt."""
 LET_GO = 10
-"""Seconds to wait until the server has let go of a connection that is closed."""
+"""Seconds to wait until the server has released a closed connection."""
 HELD = 30
 """Seconds for which a server may hold on to a connection whose client is gone: two missed heartbeats, and some more."""
 TRY_AGAIN = 0.2
@@ -45,7 +45,7 @@ class Connection:
     """A connection. Messages that arrive wait in it; an error of the server is raised by the next call."""
 
     def __init__(self, server: Server, label: str, client_id: str | None = None) -> None:
-        # It logs as errors what it raises, or tells its listener, anyway.
+        # It logs as errors what it raises, or passes to its listener, anyway.
         logging.getLogger("stomp.py").setLevel(logging.CRITICAL)
         self._library = library("stomp", "activemq")
         self._label = label
@@ -119,9 +119,9 @@ class Connection:
             return None
 
     def close(self) -> None:
-        """Returns when the server has let go of the connection: another may have its client id then."""
+        """Returns when the server has released the connection: another may then use its client id."""
         with suppress(self._library.exception.StompException, OSError):
-            self._stomp.disconnect()  # asks for a receipt, and ends the socket when that is there
+            self._stomp.disconnect()  # asks for a receipt, and closes the socket when it arrives
             self._listener.ended.wait(LET_GO)
         self._end()
 
@@ -184,7 +184,7 @@ class Listener:
         self.lost = "no heartbeat"
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else a listener may hear is of no interest."""
+        """Ignores all other events of a listener."""
         if name.startswith("on_"):
             return lambda *_: None
         raise AttributeError(name)

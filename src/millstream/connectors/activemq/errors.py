@@ -28,7 +28,7 @@ def unreachable(found: str) -> ConnectionLost:
 
 
 def answered(label: str, said: str) -> MillstreamError:
-    """What the server said no to. Its first line says why; what follows is a trace of Java's, with any words in it."""
+    """What the server refused. Its first line says why; a Java trace with arbitrary text follows."""
     why = said.partition("\n")[0].lower()
     if any(sign in why for sign in HELD):
         return SubscriptionHeld(

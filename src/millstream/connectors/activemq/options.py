@@ -1,4 +1,4 @@
-"""What users say of queues and topics of ActiveMQ that a job reads or writes."""
+"""Options for ActiveMQ queues and topics that a job reads or writes."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def source(
     registry: str | Registry | None = None,
     protobuf: Protobuf | None = None,
 ) -> ActiveMQSource:
-    """Reads a queue, or a topic by a durable `subscription`: each message is kept beside the checkpoint before it is
-    acknowledged.
+    """Reads a queue, or a topic through a durable `subscription`: each message is stored beside the checkpoint before
+    it is acknowledged.
 
     `server`: an address, `stomp://host:61613`, or `activemq.server(…)`; otherwise `$MILLSTREAM_ACTIVEMQ`. `record`:
     columns from the message itself: key, headers, message_id, timestamp, redelivered, destination, correlation_id,
-    content_type. `id_header`, `id_column`: what tells messages apart in place of the message id. `remember`: how many
+    content_type. `id_header`, `id_column`: what identifies a message instead of the message id. `remember`: how many
     ids are kept, to recognise a message that is delivered again. `prefetch`: how many messages each of the `receivers`
-    holds before they are acknowledged. `buffer_bytes`: how much may wait for the job before no more is taken.
+    holds before they are acknowledged. `buffer_bytes`: how much may wait for the job before receiving pauses.
     """
     CHECKS.above_zero("prefetch", prefetch)
     return ActiveMQSource(

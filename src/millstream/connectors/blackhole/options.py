@@ -1,4 +1,4 @@
-"""What users say of a sink that keeps nothing."""
+"""Options for a sink that keeps nothing."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from millstream.connectors.blackhole.sink import BlackholeSink
 
 
 def sink(*, changelog: bool = False) -> BlackholeSink:
-    """Drops what it is given. A job that writes to it has no other sink."""
+    """Drops all rows. A job that writes to it has no other sink."""
     return BlackholeSink(changelog)

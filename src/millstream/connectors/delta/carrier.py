@@ -18,9 +18,9 @@ from millstream.connectors.delta.types import Types, fits, row_types
 from millstream.plan.connectors import Carried, RowShape
 
 AT_ONCE = 10_000
-"""So many rows are read at a time."""
+"""Rows that are read at a time."""
 GONE = "__millstream_gone"
-"""Of a row that is merged: whether it is to be deleted."""
+"""Whether a merged row is to be deleted."""
 
 
 class DeltaCarrier:
@@ -72,7 +72,7 @@ class DeltaCarrier:
             self._table = table
 
     def _append(self, table: Any, records: Iterable[Carried], token: Any) -> None:
-        """As a whole: what is Python's must not be read, or let go, by threads of others."""
+        """As a whole: other threads must not read or release Python's objects."""
         batches = batched((json_of(record.value) for record in records), self._types)
         rows = pa.Table.from_batches(batches, self._types.arrow)
         deltalake().write_deltalake(table, rows, mode="append", schema_mode="merge", commit_properties=token)
@@ -101,7 +101,7 @@ class DeltaCarrier:
         merge.when_not_matched_insert(values, f"NOT source.{GONE}").execute()
 
     def close(self) -> None:
-        """There is nothing that stays open."""
+        """Nothing stays open."""
 
 
 def json_of(record: bytes | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What can go wrong with Delta tables, as people are told of it; and the Python package that knows their format."""
+"""What can go wrong with Delta tables, as users see it; and the Python package that knows their format."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def row_types(types: str, path: str) -> Types:
 
 
 def nullable(type_: Any) -> Any:
-    """A type in which everything may be missing: what Spark can tell of today's job is no promise of the table's.
+    """A type in which everything may be missing: what Spark can tell about today's job is no promise for the table.
 
     Notes that Spark or others made beside a field are left out.
     """
@@ -96,7 +96,7 @@ def nullable(type_: Any) -> Any:
 
 
 def reader(type_: Any) -> Read:
-    """What makes a value of its JSON. An unknown type is a KeyError."""
+    """A function that reads a value from JSON. An unknown type is a KeyError."""
     if isinstance(type_, str):
         return Decimal if type_.startswith("decimal(") else PLAIN[type_]
     match type_["type"]:
@@ -118,7 +118,7 @@ def or_none(read: Read) -> Read:
 
 
 def fits(path: str, table: Any, types: Types, partition_by: tuple[str, ...]) -> None:
-    """An error if the table cannot hold the rows. Columns that it has beside theirs stay NULL."""
+    """An error if the table cannot hold the rows. Its other columns stay NULL."""
     there = {field["name"]: field["type"] for field in nullable(json.loads(table.schema().to_json()))["fields"]}
     missing = [field["name"] for field in types.fields if field["name"] not in there]
     other = [field["name"] for field in types.fields if there.get(field["name"], field["type"]) != field["type"]]

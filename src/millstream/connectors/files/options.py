@@ -1,4 +1,4 @@
-"""What users say of a folder of files that a job reads or writes."""
+"""Options for a folder of files that a job reads or writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def source(
     dead_letters: SinkOptions | None = None,
     max_files_per_epoch: int | None = None,
 ) -> FileSource:
-    """Reads the files of a folder, and those that are put there later.
+    """Reads the files in a folder, and those that are added later.
 
     `header`: whether each CSV file begins with the names of its columns. `changelog`: each row has an `op`, insert or
     delete. `on_error`, for lines of JSON that cannot be read: `fail`, `skip`, or `dead_letter`, which

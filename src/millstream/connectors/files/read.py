@@ -1,4 +1,4 @@
-"""Files that a job has read: each once, whole. Rows that came into one of them later would never be read."""
+"""Files that a job has read: each once, whole. Rows added to one of them later would never be read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.storage import CheckpointFolder
 
 
 def refuse_changed(folder: CheckpointFolder, place: int) -> None:
-    """An error if a file on a disk was changed after its epoch was committed. Taken away it may be."""
+    """An error if a file on a disk was changed after its epoch was committed. It may have been removed."""
     times = dict(read_files(folder, place))
     changed = [path for path, time in times.items() if path.exists() and path.stat().st_mtime_ns // 1_000_000 != time]
     if changed:
@@ -26,7 +26,7 @@ def refuse_changed(folder: CheckpointFolder, place: int) -> None:
 
 
 def read_files(folder: CheckpointFolder, place: int) -> Iterator[tuple[Path, int]]:
-    """By Spark's own logs: each file with the time at which it was last changed then, in milliseconds."""
+    """From Spark's own logs: each file with its last change at that time, in milliseconds."""
     last = committed(folder, place)
     logs = folder.files.names(folder.source(place))
     for log in sorted(log for log in logs if log.removesuffix(".compact").isdigit()):

@@ -16,7 +16,7 @@ from millstream.storage import CheckpointFolder, for_hadoop
 
 @dataclass(frozen=True)
 class FileSource:
-    """Files that come to lie in a folder. Each is read once, whole: put it there by a rename."""
+    """Files that arrive in a folder. Each is read once, whole: put it there by a rename."""
 
     path: str
     files: FileFormat
@@ -50,7 +50,7 @@ class FileSource:
         refuse_changed(folder, place)
 
     def partitions(self) -> int:
-        """One: as many tasks as there are files read at a time, but never fixed ones."""
+        """One: each epoch has as many tasks as it reads files, never a fixed number."""
         if "://" not in self.path and not Path(self.path).is_dir():
             raise MillstreamError(
                 "MS-FILES-001", f"the folder {self.path} does not exist.", at=here(), hint="make it, or name another"
@@ -58,7 +58,7 @@ class FileSource:
         return 1
 
     def reader(self) -> Reader:
-        # Spark would pass over files, without a word, that are a week older than the newest one.
+        # Spark would silently skip files that are a week older than the newest one.
         options = {"path": for_hadoop(self.path), "maxFileAge": "36500d"}
         if self.max_files_per_epoch is not None:
             options["maxFilesPerTrigger"] = str(self.max_files_per_epoch)

@@ -1,4 +1,4 @@
-"""What can go wrong with a journal is said by the journal itself; here are the options of sources and sinks."""
+"""The journal itself reports what can go wrong with it; these are errors in options of sources and sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users say of a journal topic that a job reads or writes."""
+"""Options for a journal topic that a job reads or writes."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class JournalSink(TopicSink):
         return {"kind": "journal", **where, **limits}
 
     def _topic(self) -> Topic:
-        # Not at the top: `millstream.journal` offers this class, and whoever is imported first needs the other.
+        # Not at the top: `millstream.journal` offers this class, and whichever is imported first needs the other.
         from millstream.journal.topics import open_topic
 
         return open_topic(self.path, self.topic)

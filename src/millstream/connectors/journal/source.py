@@ -40,7 +40,7 @@ class JournalSource:
         return int(told["rowsBehind"]) if "rowsBehind" in told else None
 
     def partitions(self) -> int:
-        # Not at the top: `millstream.journal` offers this class, and whoever is imported first needs the other.
+        # Not at the top: `millstream.journal` offers this class, and whichever is imported first needs the other.
         from millstream.journal.topics import open_topic
 
         return open_topic(self.path, self.topic).partitions

@@ -1,4 +1,4 @@
-"""Where a Kafka cluster is and how to be let in. Secrets are named, read when they are needed, and never printed."""
+"""A Kafka cluster's address and login. Secrets are named, read when they are needed, and never printed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOGINS = {
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
 SECRETS = ("password", "jaas", "secret", "keystore.key")
-"""What settings are called whose values nobody is to see."""
+"""Names of settings whose values are never shown."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Cluster:
 
 
 def quoted(text: str) -> str:
-    """As a Java string, which is what a login's settings are made of."""
+    """As a Java string, as in the settings of a login."""
     return json.dumps(text)
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong with Kafka, as people are told of it."""
+"""What can go wrong with Kafka, as users see it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def refused(job: str, found: re.Match[str], steps: tuple[Affected, ...]) -> Mill
 
 ERRORS = Errors(
     patterns=(
-        # The second is said in real time.
+        # The second message comes in real time.
         ErrorPattern(
             re.compile(r"(?:Some data may have been lost.*?Reason:|OffsetOutOfRangeException:)\s*([^\n]+)", re.DOTALL),
             lost,
         ),
-        # To whoever reads.
+        # When reading.
         ErrorPattern(re.compile(r"\w*(?:Authentication|Authorization)Exception: ([^\n]+)"), refused),
     ),
     hints=(

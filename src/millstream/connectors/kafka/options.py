@@ -1,4 +1,4 @@
-"""What users say of Kafka topics that a job reads or writes."""
+"""Options for Kafka topics that a job reads or writes."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def source(
     """Reads topics, by name or by `pattern`, a regular expression.
 
     `format`: how a value is read: `json`, `avro`, `protobuf`, `debezium` (a change feed, as a table) or `raw`.
-    `record`: columns from the record itself, `("timestamp", "partition")`, or under other names,
-    `{"sent": "timestamp"}`; it has key, topic, partition, offset, timestamp and headers. `key_format`, for tables:
-    what a key without a value looks like, a JSON object with the key's columns, or the plain `text` of one column.
-    `starting`: `earliest`, `latest`, a time, or offsets by partition; it only counts when a job has no checkpoint
-    yet. `group`: the consumer group under which tools find how far the job has read; `millstream.` and the job's
-    name if none is given. `avro_schema`, `registry`: how Avro is read, by one schema or by those that values name.
-    `protobuf`: the type of messages. `on_loss`: whether a job fails, or goes on and logs it, when records that it
-    was to read are no longer there. `jars`: a folder with the jars, where they cannot be fetched.
+    `record`: columns from the record itself, `("timestamp", "partition")`, or under other names, `{"sent":
+    "timestamp"}`; it has key, topic, partition, offset, timestamp and headers. `key_format`, for tables: what a key
+    without a value looks like, a JSON object with the key's columns, or the plain `text` of one column. `starting`:
+    `earliest`, `latest`, a time, or offsets by partition; it only applies when a job has no checkpoint yet. `group`:
+    the consumer group under which tools find how far the job has read; by default `millstream.` and the job's name.
+    `avro_schema`, `registry`: how Avro is read, by one schema or by those that values name. `protobuf`: the type of
+    messages. `on_loss`: whether a job fails, or logs it and continues, when records are gone before it has read them.
+    `jars`: a folder with the jars, if they cannot be fetched.
     """
     names = (topics,) if isinstance(topics, str) else tuple(topics)
     if bool(names) == (pattern is not None):
@@ -143,10 +143,11 @@ def sink(
     """Writes to a topic, in transactions: a stream as it is, a table as upserts and tombstones by its key, or, with
     `changelog`, every change as a row with an `op`.
 
-    `transaction_timeout`: so long may an epoch take and, after a crash, the job be away before Kafka throws away
-    what was not yet committed there; the brokers allow no more than their `transaction.max.timeout.ms`. With
-    `format="avro"` values have the schema of the columns, or `avro_schema`; with a `registry` it is registered as the
-    topic's, and each value names it. With `format="protobuf"` values are messages of the type that `protobuf` names.
+    `transaction_timeout`: how long an epoch may take, and how long the job may be away after a crash, before Kafka
+    throws away what was not yet committed there; the brokers allow no more than their `transaction.max.timeout.ms`.
+    With `format="avro"` values have the schema of the columns, or `avro_schema`; with a `registry` it is registered as
+    the topic's, and each value names it. With `format="protobuf"` values are messages of the type that `protobuf`
+    names.
     `nulls=False`: columns that are NULL are left out of the JSON.
     """
     CHECKS.one_of("format", format, ("json", "avro", "protobuf", "raw"))

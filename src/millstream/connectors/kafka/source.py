@@ -89,7 +89,7 @@ class KafkaSource:
         return {name: topic.id for name, topic in self.found().items()}
 
     def lag(self, told: Mapping[str, str], read: str) -> int | None:
-        """Spark's reader tells the average of its partitions."""
+        """Spark's reader gives the average of its partitions."""
         partitions = sum(len(parts) for parts in json.loads(read).values())
         average = told.get("avgOffsetsBehindLatest")
         return None if average is None else round(float(average) * partitions)
@@ -99,7 +99,7 @@ class KafkaSource:
         return ERRORS
 
     def listeners(self, job: str, source: str) -> tuple[Listener, ...]:
-        """One tells the consumer group how far the job has read, one looks whether topics stay the same."""
+        """One commits the job's progress to the consumer group, one checks whether topics stay the same."""
         client = json.dumps(self.cluster.filled())
         return (
             Listener("millstream.kafka.GroupOffsets", (self.group or f"millstream.{job}", client)),

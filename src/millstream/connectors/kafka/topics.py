@@ -10,7 +10,7 @@ from millstream.errors import MillstreamError, did_you_mean
 
 @dataclass(frozen=True)
 class Topic:
-    """`id`: what tells it from another topic of its name, before or after it."""
+    """`id`: distinguishes it from earlier or later topics of the same name."""
 
     partitions: int
     id: str

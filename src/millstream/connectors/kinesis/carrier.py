@@ -1,6 +1,6 @@
-"""Puts committed epochs into a stream; records that Kinesis did not take are sent again.
+"""Puts committed epochs into a stream; records that Kinesis did not accept are sent again.
 
-Of one key, a request has one record: if it fails, no later one of that key was taken before it.
+A request has at most one record of a key: if it fails, no later record of that key was accepted before it.
 """
 
 from __future__ import annotations
@@ -92,5 +92,5 @@ def shortened(key: str, most: int) -> str:
 
 
 def hash_key(key: str) -> str:
-    """By which Kinesis chooses the shard: as it would of the key alone."""
+    """Makes Kinesis choose the shard by the key alone."""
     return str(int.from_bytes(hashlib.md5(key.encode(), usedforsecurity=False).digest(), "big"))

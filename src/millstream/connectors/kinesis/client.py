@@ -1,4 +1,4 @@
-"""Reads a stream by shard and sequence number. Nothing is acknowledged: the checkpoint has the places.
+"""Reads a stream by shard and sequence number. Nothing is acknowledged: the checkpoint keeps the positions.
 
 Each shard allows five reads a second: it is asked five times a second at most, and later again if it says it is busy.
 """
@@ -23,7 +23,7 @@ LOG = logging.getLogger("millstream")
 EVERY = 0.21
 """Seconds between two reads of a shard."""
 BUSY = 1.0
-"""Seconds to leave a shard alone that says it is busy."""
+"""Seconds to leave a busy shard alone."""
 LISTED_EVERY = 10.0
 """Seconds between two looks for new shards; a shard that ends is a reason to look at once."""
 LONGEST = 10.0
@@ -136,7 +136,7 @@ class StreamClient:
         return found
 
     def _position(self, shard: str) -> Position:
-        """What the user said counts as long as nothing was received."""
+        """The user's choice applies as long as nothing was received."""
         place = self._places.get(shard) or dict(self._stream.places).get(shard)
         return Position(place, proven=False)
 
@@ -201,7 +201,7 @@ class StreamClient:
         return str(answer["ShardIterator"])
 
     def _proven(self, shard: str, position: Position, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """What is new. A job that goes on behind a record must find that record."""
+        """What is new. A job that continues after a record must find that record."""
         records: list[dict[str, Any]] = answer["Records"]
         if position.place is not None and not position.proven:
             if records and records[0]["SequenceNumber"] == position.place:
@@ -226,7 +226,7 @@ class StreamClient:
         time.sleep(seconds)
 
     def waiting(self) -> int | None:
-        """Kinesis says how old what waits is, not how much."""
+        """Kinesis says how old waiting records are, not how many."""
         return None
 
     def behind_ms(self) -> int | None:

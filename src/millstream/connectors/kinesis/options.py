@@ -1,4 +1,4 @@
-"""What users say of streams of Kinesis that a job reads or writes."""
+"""Options for Kinesis streams that a job reads or writes."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def source(
     """Reads a stream, shard by shard; the parents of a shard that was split or merged come before their children.
 
     `account`: `kinesis.account(region="eu-west-1")`; otherwise Amazon's usual places. `starting`: `earliest`, `latest`,
-    a time, or for each shard the sequence number behind which to begin; it only counts when a job has no checkpoint.
-    `on_loss`: whether a job fails, or goes on and logs it, when records that it was to read are no longer there.
-    `record`: columns from the record itself: key, timestamp, shard, sequence_number, partition_key.
+    a time, or for each shard the sequence number after which to begin; it only applies when a job has no checkpoint.
+    `on_loss`: whether a job fails, or logs it and continues, when records are gone before it has read them. `record`:
+    columns from the record itself: key, timestamp, shard, sequence_number, partition_key.
     """
     CHECKS.one_of("on_loss", on_loss, ("fail", "skip"))
     return KinesisSource(

@@ -1,4 +1,4 @@
-"""What is known of a reception, beside its journal: as FORMAT.md says.
+"""What is known about a reception, beside its journal: as FORMAT.md says.
 
 <checkpoint>/received/<table>.json           its slot, its table and key, its snapshot when that is whole
 <checkpoint>/received/<table>.acknowledged   how far in the database's log the slot was told to go
@@ -79,5 +79,5 @@ class Notes:
         return int(self._files.read(self._place) or 0)
 
     def acknowledge(self, place: int) -> None:
-        """Before the slot is told: what it was told and is not said here, somebody else has told it."""
+        """Called before the slot advances: if the slot is further than this, another client has advanced it."""
         self._files.replace(self._place, str(place))

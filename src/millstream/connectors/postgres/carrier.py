@@ -22,7 +22,7 @@ NOT_NULL = (
 
 
 class PostgresCarrier:
-    """Brings epochs to a table: by COPY into a temporary table of JSON, and from there by one statement."""
+    """Writes epochs to a table: by COPY into a temporary table of JSON, and from there by one statement."""
 
     def __init__(self, table: str, address: str, writer: str, shape: RowShape, *, upserts: bool) -> None:
         self._table = table
@@ -55,7 +55,7 @@ class PostgresCarrier:
                     self._connection.execute(self._statements.delete(nulls))
                 self._connection.execute("DELETE FROM millstream_rows")
                 self._copy(value for value in last.values() if value is not None)
-                # NULL is in conflict with nothing: such rows make way first.
+                # NULL conflicts with nothing: such rows are deleted first.
                 for nulls in filter(None, self._nulls()):
                     self._connection.execute(self._statements.delete(nulls))
             else:
@@ -138,7 +138,7 @@ class Statements:
     def delete(self, nulls: tuple[str, ...]) -> str:
         """Of rows with a key that is NULL in these columns alone; each by equality, for which there are indexes.
 
-        A table of one row has no key: the row makes way for what follows.
+        A table of one row has no key: the row is deleted before the next one.
         """
         if not self._key:
             return f"DELETE FROM {self.table}"

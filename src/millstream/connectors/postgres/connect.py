@@ -29,14 +29,14 @@ PATIENCE = {
     "keepalives_count": "3",
     "tcp_user_timeout": "25000",
 }
-"""In libpq's words: a server that is silently gone is noticed after 25 seconds. What the address says goes before."""
+"""In libpq's words: a server that is silently gone is noticed after 25 seconds. The address takes precedence."""
 TOLD = {f"tcp_{name}": name for name in ("keepalives_idle", "keepalives_interval", "keepalives_count")}
 TOLD["tcp_user_timeout"] = "tcp_user_timeout"
-"""What the server is told, too, in its words: so that it does not keep locks and slots of a client who is gone."""
+"""The same for the server, in its terms, so that it does not keep locks and slots of a client that is gone."""
 
 
 def connect(address: str) -> psycopg.Connection[Any]:
-    """With an empty address, libpq's own settings count: PGHOST, PGUSER, a password file …"""
+    """With an empty address, libpq's own settings apply: PGHOST, PGUSER, a password file …"""
     module = psycopg_module()
     try:
         settings = {**PATIENCE, **module.conninfo.conninfo_to_dict(address)}

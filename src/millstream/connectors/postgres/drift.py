@@ -1,4 +1,4 @@
-"""A table that is altered while a job reads it: what the job can go on with, and what it cannot."""
+"""A table that is altered while a job reads it: which changes the job can handle, and which not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOG = logging.getLogger("millstream")
 def check(connection: Any, known: Table, relation: Relation) -> None:
     """An error if the table is no longer what the job knows. New columns are left out, with a warning.
 
-    `relation`: what the log says that it looked like. That may be long ago, so the table is asked if it differs.
+    `relation`: the table as the log describes it. That may be long ago, so the table is asked if it differs.
     """
     if same(known, relation):
         return

@@ -1,4 +1,4 @@
-"""What can go wrong with Postgres, as people are told of it."""
+"""What can go wrong with Postgres, as users see it."""
 
 from __future__ import annotations
 

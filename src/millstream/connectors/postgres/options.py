@@ -1,4 +1,4 @@
-"""What users say of a table of Postgres that a job reads or writes."""
+"""Options for a Postgres table that a job reads or writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.connectors.postgres.source import PostgresChanges
 def changes(
     table: str, *, address: str | None = None, publication: str | None = None, slot: str | None = None
 ) -> PostgresChanges:
-    """The table as it is, and then every change of it: `job.table(postgres.changes("people"))`.
+    """The table as it is, and then every change: `job.table(postgres.changes("people"))`.
 
     `address`: as libpq has it, `postgresql://user@host/db`; otherwise `$MILLSTREAM_POSTGRES`, or libpq's own settings.
     """

@@ -1,6 +1,6 @@
 """Postgres' own format of logical replication, read: which rows a transaction changed.
 
-Only what a table's copy needs: messages of other kinds are passed over.
+Only what a table's copy needs: messages of other kinds are skipped.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Relation:
     schema: str
     name: str
     identity: str
-    """How rows that are changed are told apart, in Postgres' letters."""
+    """What identifies changed rows, as Postgres' letter."""
     key: tuple[str, ...]
     """The columns that do so."""
     columns: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Receives the changes of one table: appended to the journal durably, and only then acknowledged to the slot.
 
 Every record says in a header where in the log of the database it was, so that what is received again after a crash is
-passed over.
+skipped.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from millstream.journal.topics import create, describe, drop, exists
 EVERY = 0.1
 """Seconds between two looks for changes."""
 CHECKED_EVERY = 10
-"""So many looks lie between two at the publication and the slot."""
+"""The publication and the slot are checked once in this many looks."""
 SLACK = 1 << 20
-"""So many bytes of log that hold nothing of the table may be left with the slot."""
+"""Bytes of log without changes of the table that the slot may keep."""
 PLACE = "lsn"
 
 
@@ -52,7 +52,7 @@ class PostgresReceiver:
         self._done = (0, -1)
         """Of the last change that the journal holds."""
         self._moved = 0
-        """Up to where the slot has moved on."""
+        """How far the slot has advanced."""
         if not exists(folder, table.name):
             create(folder, table.name, 1)
 
@@ -97,7 +97,7 @@ class PostgresReceiver:
         module = psycopg_module()
         connection = connect(self._address)
         try:
-            # The text of a value must not depend on who reads it.
+            # The text of a value must not depend on the reader's settings.
             connection.execute(
                 "SET datestyle = ISO; SET timezone = 'UTC'; SET bytea_output = hex; SET intervalstyle = iso_8601"
             )
@@ -111,7 +111,7 @@ class PostgresReceiver:
     # --- the snapshot
 
     def _begin(self, connection: Any, before: Begun | None) -> None:
-        """From the start, also after a crash within a snapshot: nobody has read what it left."""
+        """From the start, also after a crash within a snapshot: what it left has not been read."""
         if before is not None:
             replace(self._slot, name=before.slot).drop(connection)
         self._slot.require_free(connection)
@@ -169,7 +169,7 @@ class PostgresReceiver:
         return count, end
 
     def _acknowledge(self, connection: Any, out: Producer, end: int) -> None:
-        """When the journal has all changes up to there for good, and nobody else has taken some of them."""
+        """When the journal has all changes up to there durably, and no other client has taken some of them."""
         out.flush()
         self._slot.check(connection, self._notes.acknowledged)
         self._notes.acknowledge(end)
@@ -228,7 +228,7 @@ class PostgresReceiver:
         return self._table.key_of(self._table.row(relation.columns, texts))
 
     def _whole(self, connection: Any, relation: Relation, message: Changed) -> dict[str, Any]:
-        """The new row. Values too large to be sent again are those of the old row, or are asked of the table."""
+        """The new row. Large values that were not sent again come from the old row, or from the table."""
         assert message.after is not None
         values = list(message.after)
         missing = [i for i, value in enumerate(values) if isinstance(value, Unchanged)]
@@ -253,7 +253,7 @@ class PostgresReceiver:
         return self._table.row(names, found) if found else dict.fromkeys(names)
 
     def _live(self, place: tuple[int, int]) -> Iterable[bytes]:
-        """The keys that had a row before that place in the log: the same ones if a crash makes it be read again."""
+        """The keys that had a row before that place in the log: the same ones if it is read again after a crash."""
         live: dict[bytes, None] = {}
         for record in read(self._folder, self._table.name):
             assert record.key is not None

@@ -1,4 +1,4 @@
-"""What a role must be allowed to write to a table: taken as it is, or the SQL for whoever may give it."""
+"""What a role must be allowed to do to write to a table: checked, or the SQL for an administrator to run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = "(sink TEXT PRIMARY KEY, epoch BIGINT NOT NULL)"
 
 
 def obtain(connection: Any, table: str, wanted: tuple[str, ...]) -> None:
-    """Makes the table of epochs, if it is not there; an error if somebody else must make it, or allow something."""
+    """Creates the table of epochs, if it is not there; an error if the role may not, or lacks other rights."""
     role = quoted(connection.execute("SELECT current_user").fetchone()[0])
     epochs, lacking = made(connection)
     for name, rights in ((table, wanted), (epochs, ("SELECT", "INSERT", "UPDATE"))):
@@ -34,7 +34,7 @@ def obtain(connection: Any, table: str, wanted: tuple[str, ...]) -> None:
 def made(connection: Any) -> tuple[str, list[str]]:
     """The table of epochs, and the SQL that makes it where the role may not.
 
-    It is looked for first: CREATE … IF NOT EXISTS takes the right to make it also where it is there.
+    It is looked for first: CREATE … IF NOT EXISTS needs the right to create it even if it exists.
     """
     errors = psycopg_module().errors
     if connection.execute("SELECT to_regclass(%s)", [EPOCHS]).fetchone() == (None,):
@@ -49,7 +49,7 @@ def made(connection: Any) -> tuple[str, list[str]]:
 
 
 def may(connection: Any, table: str, right: str) -> bool:
-    """A right to some columns may be enough: which ones, the server says."""
+    """A right to some columns may be enough; the server says which ones."""
     by = "has_table_privilege" if right == "DELETE" else "has_any_column_privilege"
     (found,) = connection.execute(f"SELECT {by}(to_regclass(%s), %s)", [table, right]).fetchone()
     return bool(found)

@@ -1,4 +1,4 @@
-"""Publication and replication slot: made if that is allowed; otherwise the SQL for whoever may."""
+"""Publication and replication slot: created if that is allowed; otherwise the SQL for an administrator to run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL = "publish = 'insert, update, delete, truncate', publish_via_partition_root 
 UNCONNECTED = ("08", "57")
 """Postgres' classes of errors of a connection that is gone."""
 AT_ONCE = 50_000
-"""About so many changes are asked for at a time; a transaction is never cut."""
+"""Asks for about this many changes at a time; a transaction is never cut."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Slot:
     name: str
 
     def create(self, connection: Any) -> int:
-        """First the slot, then the snapshot: no change can fall between the two. Where it stands in the log."""
+        """First the slot, then the snapshot: no change can fall between the two. Returns its position in the log."""
         there = connection.execute("SELECT 1 FROM pg_publication WHERE pubname = %s", [self.publication]).fetchone()
         holds = connection.execute(HOLDS, [self.publication, *split(self.table.name)]).fetchone()
         connection.commit()
@@ -46,7 +46,7 @@ class Slot:
         return found.place
 
     def require_free(self, connection: Any) -> None:
-        """An error if there is such a slot: who has it would miss what is received by another."""
+        """An error if there is such a slot: its owner would miss what another receives."""
         if self._found(connection) is not None:
             raise MillstreamError(
                 "MS-POSTGRES-010",
@@ -84,7 +84,7 @@ class Slot:
                 return "ALTER SYSTEM SET max_replication_slots = …; and restart the server, or drop slots nobody needs"
 
     def check(self, connection: Any, acknowledged: int) -> int:
-        """Where it stands; an error if it no longer has all changes, or the publication no longer the table."""
+        """Its position; an error if it no longer has all changes, or the publication no longer has the table."""
         found = self._found(connection)
         holds = connection.execute(HOLDS, [self.publication, *split(self.table.name)]).fetchone()
         connection.commit()
@@ -124,13 +124,13 @@ class Slot:
         connection.commit()
 
     def durable(self, connection: Any) -> int:
-        """Up to where the log can be read now."""
+        """How far the log can be read now."""
         place = position(connection, "flush")
         connection.commit()
         return place
 
     def peek(self, connection: Any, upto: int) -> Iterator[bytes]:
-        """Messages from where the slot stands; read as they are asked for, so that none need fit into memory."""
+        """Messages from the slot's position; read on demand, so that they need not fit into memory."""
         query = "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, %s::pg_lsn, %s, 'proto_version', '1', "
         query += "'publication_names', %s)"
         with connection.transaction(), connection.cursor("millstream_changes") as rows:
@@ -145,7 +145,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Found:
-    """A slot as the server has it. `lost`: the log that it needs was thrown away."""
+    """A slot as the server has it. `lost`: the log that it needs was removed."""
 
     lost: bool
     place: int
@@ -157,7 +157,7 @@ def written(connection: Any) -> int:
 
 
 def position(connection: Any, which: str) -> int:
-    """A server that follows another one writes no log of its own."""
+    """A standby server writes no log itself."""
     here = f"CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_{which}_lsn() END"
     (found,) = connection.execute(f"SELECT {here} - '0/0'::pg_lsn").fetchone()
     return int(found)

@@ -69,7 +69,7 @@ class PostgresChanges:
 
     def bound(self, job: str, journal: str) -> PostgresChanges:
         own = re.sub(r"\W", "_", f"{job}_{self.table}", flags=re.ASCII).lower()[:40]
-        # Two checkpoints of one job are two copies, and names may be alike in what is left of them.
+        # Two checkpoints of one job are two copies, and shortened names may be equal.
         place = hashlib.sha256(f"{journal}/{self.table}".encode()).hexdigest()[:8]
         return replace(
             self,

@@ -52,7 +52,7 @@ class Table:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     number: int
-    """The database's own: another one after it was dropped and created again."""
+    """The database's own: it differs after the table was dropped and created again."""
 
     @property
     def qualified(self) -> str:
@@ -116,7 +116,7 @@ def spark_type(type_: str, full: str) -> str:
 
 
 def plain(type_: str, text: str | None) -> Any:
-    """A value's text as what JSON has for it. What JSON would round, or does not have, stays text."""
+    """A value's text as JSON. What JSON would round, or cannot express, stays text."""
     if text is None:
         return None
     match type_:

@@ -39,7 +39,7 @@ class QueueClient:
         self._delivered: list[Message] = []
         self._cancelled = False
         self._consumer: str | None = None
-        """None until messages are wanted: whoever only looks makes none of them redelivered."""
+        """None until messages are wanted: a mere look must not mark any as redelivered."""
         with explained(queue.name):
             self._connection = pika().BlockingConnection(queue.server.parameters())
             self._channel = self._connection.channel()

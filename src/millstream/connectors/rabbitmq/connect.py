@@ -1,4 +1,4 @@
-"""Where a RabbitMQ server is, and how to be let in."""
+"""A RabbitMQ server's address and login."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Server(BrokerServer):
     checks: ClassVar[OptionChecks] = CHECKS
 
     def credentials(self) -> tuple[str, str]:
-        """A server that was just installed has a guest."""
+        """A newly installed server has a guest user."""
         user, password = self.login()
         return user or "guest", password or "guest"
 

@@ -27,7 +27,7 @@ def unreachable(error: BaseException | None) -> ConnectionLost:
 
 
 def said(error: BaseException | None) -> str:
-    """Pika often says something in an inner error only."""
+    """Pika often gives the reason only in an inner error."""
     inner = [repr(part) if isinstance(part, Exception) else str(part) for part in getattr(error, "args", ())]
     return (", ".join(inner) or type(error).__name__)[:300]
 

@@ -1,4 +1,4 @@
-"""What users say of queues of RabbitMQ that a job reads or writes."""
+"""Options for RabbitMQ queues that a job reads or writes."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def source(
     registry: str | Registry | None = None,
     protobuf: Protobuf | None = None,
 ) -> RabbitMQSource:
-    """Reads a queue, classic or quorum: each message is kept beside the checkpoint before it is acknowledged.
+    """Reads a queue, classic or quorum: each message is stored beside the checkpoint before it is acknowledged.
 
     `server`: an address, `amqp://host:5672/vhost`, or `rabbitmq.server(…)`; otherwise `$MILLSTREAM_RABBITMQ`. `record`:
     columns from the message itself: key, headers, message_id, timestamp, redelivered, routing_key, exchange,
-    content_type, correlation_id. `id_header`, `id_column`: what tells messages apart in place of the message id.
+    content_type, correlation_id. `id_header`, `id_column`: what identifies a message instead of the message id.
     `remember`: how many ids are kept, to recognise a message that is delivered again. `prefetch`: how many messages
-    each of the `receivers` holds before they are acknowledged. `buffer_bytes`: how much may wait for the job before no
-    more is taken from the queue. `dead_letters`: a queue for messages that cannot be read.
+    each of the `receivers` holds before they are acknowledged. `buffer_bytes`: how much may wait for the job before
+    receiving pauses. `dead_letters`: a queue for messages that cannot be read.
     """
     CHECKS.above_zero("prefetch", prefetch)
     return RabbitMQSource(

@@ -1,4 +1,4 @@
-"""Publishes with many confirms on their way: a thread of its own runs the client, and answers heartbeats meanwhile."""
+"""Publishes with many confirms outstanding: a thread runs the client, and answers heartbeats meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.connectors.rabbitmq.errors import closed, refused, said, unconfi
 from millstream.connectors.rabbitmq.library import pika
 
 WINDOW = 2000
-"""So many messages may wait for their confirms."""
+"""How many messages may wait for their confirms."""
 PATIENCE = 120
 """Seconds after which confirms will not come any more."""
 
@@ -46,7 +46,7 @@ class Publisher:
         self._session: Session | None = None
 
     def publish(self, messages: Iterable[Publication]) -> str | None:
-        """All of them, confirmed. Gives what the server said if it could route one to no queue."""
+        """Publishes all of them, confirmed. Returns the server's answer if a message reached no queue."""
         session = self._session or Session(self._server, self._label)
         self._session = None
         batch = Batch(iter(messages))

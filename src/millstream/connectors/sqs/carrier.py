@@ -1,4 +1,4 @@
-"""Sends committed epochs, ten messages in a request; those that SQS did not take are sent again."""
+"""Sends committed epochs, ten messages in a request; those that SQS did not accept are sent again."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SqsCarrier:
                 self._send(portion)
 
     def _send(self, entries: list[Entry]) -> None:
-        """In order: of a queue with order, those behind one that failed wait for it."""
+        """In order: in a FIFO queue, messages behind a failed one wait for it."""
         for attempt in range(TRIES):
             with explained("SQS", self._queue):
                 answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)

@@ -1,4 +1,4 @@
-"""What users say of queues of SQS that a job reads or writes."""
+"""Options for SQS queues that a job reads or writes."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ def source(
     registry: str | Registry | None = None,
     protobuf: Protobuf | None = None,
 ) -> SqsSource:
-    """Reads a queue, standard or FIFO: each message is kept beside the checkpoint before it is deleted from the queue.
+    """Reads a queue, standard or FIFO: each message is stored beside the checkpoint before it is deleted from the
+    queue.
 
-    `account`: `sqs.account(region="eu-west-1")`; otherwise Amazon's usual places. `visibility`: for how long a message
-    that was delivered is hidden from others. `record`: columns from the message itself: key, headers, message_id,
-    timestamp, redelivered, group, sequence_number, receive_count. `receivers`: so many receive in parallel. `remember`:
-    how many ids are kept, to recognise a message that is delivered again.
+    `account`: `sqs.account(region="eu-west-1")`; otherwise Amazon's usual places. `visibility`: how long a delivered
+    message is hidden from others. `record`: columns from the message itself: key, headers, message_id, timestamp,
+    redelivered, group, sequence_number, receive_count. `receivers`: how many receive in parallel. `remember`: how many
+    ids are kept, to recognise a message that is delivered again.
     """
     hidden = milliseconds(visibility) // 1000
     if not 10 <= hidden <= 43_200:

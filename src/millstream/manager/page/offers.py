@@ -106,7 +106,7 @@ def lasts(job: JobRecord, times: int = 1) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """An operation, as the page tells of it."""
+    """An operation, as the page shows it."""
 
     operation: Operation
     steps: tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""What is known of an aggregate function: how it is called, what kernels keep for it, what it is in batch SQL."""
+"""What is known about an aggregate function: how it is called, what kernels keep for it, what it is in batch SQL."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class ValueType:
-    """What a function must know of its argument's type. Only decimals have a precision and a scale."""
+    """What a function must know about its argument's type. Only decimals have a precision and a scale."""
 
     sql: str
     kind: Literal["whole", "floating", "decimal", "other"]
@@ -50,14 +50,14 @@ class ValueType:
 
 
 EVERY_ROW = "1"
-"""What count(*) is computed of."""
+"""What count(*) is computed from."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """What a function is computed of: SQL over the rows' fields.
+    """What a function is computed from: SQL over the rows' fields.
 
-    `by`: what min_by and max_by go by, or the constant. `key`, `by_key`: give a value in the one form that kernels
+    `by`: the order of min_by and max_by, or the constant. `key`, `by_key`: give a value in the one form that kernels
     compare by its bytes. `also`: the functions that the aggregate computes of the same rows and values. `filters`: the
     conditions of all calls of the function with the same argument.
     """
@@ -110,7 +110,7 @@ class Computed:
 class Function:
     """One aggregate function. Nothing has a default: a definition that leaves something out fails at import.
 
-    `distinct`: how it is computed of different values; None: it is not. `numbers`: whether it is of numbers alone.
+    `distinct`: how it is computed over distinct values; None: it cannot be. `numbers`: whether it takes only numbers.
     `several`: whether it takes several arguments together when they are DISTINCT.
     """
 

@@ -12,14 +12,14 @@ def extreme(end: str, argument: Argument, value: str) -> tuple[Accumulator, ...]
 
 
 def carried(argument: Argument) -> str:
-    """A pair that is compared by what the figure goes by, then by the value: ties are settled."""
+    """A pair that is compared by the figure's order, then by the value, which settles ties."""
     condition = f"{argument.by} IS NOT NULL" + (f" AND ({argument.where})" if argument.where else "")
     pair = f"struct({argument.by_key(argument.by)} AS by, {argument.key(argument.sql)} AS value)"
     return f"CASE WHEN {condition} THEN {pair} END"
 
 
 def end_of_values(end: str, parsed: type[exp.Expr]) -> Function:
-    """Of different values it is the same."""
+    """Distinct values give the same result."""
     computed = Computed(
         lambda of: extreme(end, of, of.key(of.value)),
         only,

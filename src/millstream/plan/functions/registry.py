@@ -19,7 +19,7 @@ def by_name(functions: tuple[Function, ...]) -> dict[str, Function]:
 
 
 def by_form(functions: tuple[Function, ...]) -> dict[str, tuple[Function, Form]]:
-    """Each name that users write. Of what the parser makes of a call, the function must be known."""
+    """Each name that users write. The function must be recognisable from the parsed call."""
     found: dict[str, tuple[Function, Form]] = {}
     parsed: dict[type[exp.Expr], str] = {}
     for function in functions:
@@ -42,7 +42,7 @@ PARSED = {form.parsed: function for function in ALL for form in function.forms}
 
 
 def supported() -> str:
-    """For people. Of min and max, DISTINCT changes nothing."""
+    """For users. DISTINCT does not change min and max."""
     names: list[str] = []
     for function in ALL:
         names += [form.name for form in function.forms]

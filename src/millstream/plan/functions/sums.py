@@ -22,7 +22,7 @@ def summed(argument: Argument) -> Accumulator:
 
 
 def averaged(argument: Argument) -> Accumulator:
-    """An average of BIGINTs is one where their sum is not; a sum that is asked for, too, serves both."""
+    """The average of BIGINTs exists even if their sum overflows; if the sum is wanted, too, one figure serves both."""
     if argument.type.sql != "BIGINT" or "sum" in argument.also:
         return summed(argument)
     value = f"coalesce({argument.value}, 0L)"
@@ -105,7 +105,7 @@ def squares(argument: Argument) -> tuple[Accumulator, ...]:
 
 
 def spread(name: str, forms: tuple[Form, ...], fewest: int, result: str) -> Function:
-    """`fewest`: so many values have none. `result`: of the `{variance}`."""
+    """`fewest`: with this many values or fewer there is no result. `result`: what happens to the `{variance}`."""
 
     def of_squares(argument: Argument, results: tuple[str, ...]) -> str:
         kept = f"({results[0]})"

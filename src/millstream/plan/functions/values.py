@@ -12,7 +12,7 @@ from millstream.plan.functions.definition import Accumulator, Argument, Computed
 
 
 def collected(argument: Argument) -> tuple[Accumulator, ...]:
-    """All values, sorted: one list for all that is made of it."""
+    """All values, sorted: one list for all functions that need it."""
     return (Accumulator("collect", (valued(argument, argument.value, ["`_w`"]),)),)
 
 
@@ -22,7 +22,7 @@ def of_values(found: Callable[[Argument, str], str]) -> Callable[[Argument, tupl
 
 
 def percentile(argument: Argument, values: str) -> str:
-    """As Spark has it: between two values that are not alike, a mean by how near they are."""
+    """As in Spark: interpolates between two values that differ."""
     place = f"(CAST(size({values}) - 1 AS DOUBLE) * CAST({argument.by} AS DOUBLE))"
     low, high = (f"get({values}, CAST({round_}({place}) AS INT))" for round_ in ("floor", "ceil"))
     one, other = f"CAST({low} AS DOUBLE)", f"CAST({high} AS DOUBLE)"

@@ -12,7 +12,7 @@ from millstream.planner.rules.push_filters import push_filters
 from millstream.planner.rules.read_upserts import read_upserts
 from millstream.planner.rules.share_panes import share_panes
 
-# Unions are lifted twice: filters and pruned columns may come to stand upon them.
+# Unions are lifted twice: filters and pruned columns may end up above them.
 RULES = (
     lift_unions,
     push_filters,

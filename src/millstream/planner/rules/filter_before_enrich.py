@@ -1,4 +1,4 @@
-"""Moves conditions on the stream in front of what enriches it: what is filtered out need not ask, nor wait."""
+"""Moves conditions on the stream before the enrichment: rows that are filtered out need not be looked up, nor wait."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def filter_before_enrich(flow: Dataflow) -> Dataflow:
 
 
 def moved(node: Filter, enrich: Enrich) -> Node:
-    """Not those on the table: with them, a row would find another version, or none, and be sent with NULLs."""
+    """Not conditions on the table: a row would then find another version, or none, and be sent with NULLs."""
     origins = {new: field(old) for old, new in enrich.pairing.carried[0].items()}
     first: list[exp.Expr] = []
     then: list[exp.Expr] = []

@@ -1,4 +1,4 @@
-"""Keeps out of state and shuffle every field that nobody reads further on."""
+"""Keeps every field that no later step reads out of state and shuffle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def prune(node: Node, needed: set[str]) -> Node:
         parts = zip(node.inputs, node.reads(needed), strict=True)
         return node.with_inputs(tuple(keep(part, fields) for part, fields in parts))
     if isinstance(node, Project) and not needed.issuperset(node.carries):
-        # What it does not give need not be there below it, either.
+        # What a node does not give need not exist below it, either.
         return replace(node, exprs=tuple(part for part in node.exprs if part.name in needed))
     if isinstance(node, Union):
         # A part that others read, too, may have more.

@@ -1,4 +1,4 @@
-"""Moves conditions on one side of a join in front of it: what is filtered out needs no state."""
+"""Moves conditions on one side of a join before it: rows that are filtered out need no state."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def above(node: Filter, join: Join) -> Node:
 
 
 def into_sides(join: Join, condition: Expr, allowed: tuple[bool, bool]) -> tuple[Join, Expr | None]:
-    """The join with the parts of a condition that are on one side alone in front of it, and what is left: what changes
-    with time is asked when two rows meet, not when each comes."""
+    """The join with the one-sided parts of a condition before it, and what is left: what changes with time is evaluated
+    when two rows meet, not when each arrives."""
     sides: list[Node] = [join.left, join.right]
     rest = []
     origins = [{new: old for old, new in side.items()} for side in join.carried]

@@ -1,4 +1,4 @@
-"""Lets windows that overlap share what is counted of the stretches that they have in common: their panes.
+"""Lets overlapping windows share the figures of the stretches that they have in common: their panes.
 
 row ──▶ every window that it is in          row ──▶ its pane ──▶ every window that the pane is part of
 """

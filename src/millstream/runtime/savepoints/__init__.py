@@ -1,1 +1,1 @@
-"""State that outlives the code and the cluster's size: savepoints, and jobs that go on from them."""
+"""State that outlives the code and the cluster's size: savepoints, and jobs that continue from them."""

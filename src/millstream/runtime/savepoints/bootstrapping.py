@@ -1,4 +1,4 @@
-"""A job that begins with state that was made elsewhere: it becomes a savepoint, and that is restored."""
+"""A job that starts with state from elsewhere: the state becomes a savepoint, which is restored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def bootstrapped(
     wanted: Wanted, states: Mapping[str, Any], start_empty: frozenset[str], spark: SparkSession
 ) -> Restored:
-    """`states`: by operator, a frame or files; or such for each of its lists."""
+    """`states`: by operator, a frame or files, or one for each of its lists."""
     folder = CheckpointFolder.at(wanted.checkpoint)
     stages = lower_streaming(wanted.plan, spark, combine=True).shapes
     steps = {name: step(name, wanted.plan, stages) for name in states}
@@ -72,7 +72,7 @@ def step(name: str, plan: JobPlan, stages: tuple[StageShape, ...]) -> Bootstrapp
 
 
 def ends(node: Stateful, placed: Placed) -> tuple[str, int] | None:
-    """Of groups that end, the column of the key that says when, and how long they are kept after that."""
+    """For groups that end, the key column that says when, and how long they are kept after that."""
     if type(node) is not Aggregate:
         return None
     found = closes(node) if node.closing is None else (closing_key(node, node.closing), node.closing.allowed_ms)

@@ -1,4 +1,4 @@
-"""A savepoint, or a checkpoint, beside a job that is to go on from it."""
+"""Compares a savepoint, or a checkpoint, with a job that is to continue from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOG = logging.getLogger("millstream")
 
 
 def changes_in(saved: str, job: str, plan: JobPlan, choices: Choices) -> list[Change]:
-    """Spark's types are asked for, and no query is started."""
+    """Asks Spark for types, and starts no query."""
     spark = session_for(plan, (saved,), 1, Cluster(), None)
     manifest = manifest_of(saved)
     if manifest.job != job:

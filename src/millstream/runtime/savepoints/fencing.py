@@ -1,6 +1,6 @@
-"""The checkpoint that a savepoint was taken from: nobody may go on there when another one goes on in its place.
+"""Fences the checkpoint that a savepoint was taken from: no run may continue there once another takes its place.
 
-What it has committed is published, what it has prepared is thrown away, and whoever runs there cannot commit any more.
+What it has committed is published, what it has prepared is thrown away, and a run there can no longer commit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Retirement:
-    """The old checkpoint, and the one that goes on in its place. `follow`: who comes to the old one is led there."""
+    """The old checkpoint, and the one that takes its place. `follow`: runs that open the old one are led there."""
 
     savepoint: Savepoint
     by: str
@@ -53,7 +53,7 @@ class Retirement:
             raise ran_on(self.savepoint.path, f"it has committed epoch {committed[-1]}")
 
     def retire(self, plan: JobPlan, lowered: Lowered, spark: SparkSession) -> None:
-        """Takes over, brings to an end what was committed, and leaves a mark."""
+        """Takes over, completes what was committed, and leaves a mark."""
         target = Target(
             self.savepoint.manifest.job, self.folder, self.savepoint.manifest.identity, secrets.token_hex(8)
         )

@@ -1,4 +1,4 @@
-"""What a savepoint says of itself. FORMAT.md has the files.
+"""What a savepoint says about itself. FORMAT.md has the files.
 
 <savepoint>/savepoint.json                       published last: a folder without it is no savepoint
 <savepoint>/state/<operator>/<list>/000.parquet  state, by operator and list
@@ -31,7 +31,7 @@ class SavedSource:
 
 @dataclass(frozen=True)
 class SavedOutput:
-    """What a sink was given: its way of writing, and the names of its columns."""
+    """What a sink receives: its way of writing, and the names of its columns."""
 
     mode: WriteMode
     columns: tuple[str, ...]
@@ -108,7 +108,7 @@ def is_savepoint(address: str) -> bool:
 
 
 def read_savepoint(address: str) -> Savepoint:
-    """An error if there is none, if it is not whole, or of a format that is not known."""
+    """An error if there is none, if it is not whole, or if its format is unknown."""
     files = files_at(address)
     path = files.resolved(address)
     text = files.read(f"{path}/{MANIFEST}")

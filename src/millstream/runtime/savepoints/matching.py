@@ -1,4 +1,4 @@
-"""What becomes of saved state in a job: operator by operator, before anything is touched.
+"""What happens to saved state in a job: operator by operator, before anything is touched.
 
 kept · renamed · moved · converted (how) · new · gone · incompatible (why)
 """
@@ -26,7 +26,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of one operator, source or sink. `before`: its old name, if it has another one now."""
+    """What happens to one operator, source or sink. `before`: its old name, if it has another one now."""
 
     what: str
     name: str
@@ -41,10 +41,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user says of a restore. `was`: new name -> old name. `drop`: whose state is given up. `start_empty`:
-    steps that begin with nothing although rows may be taken back that they have never seen. `from_now`: steps of
-    which new figures may count from now on, where nothing was kept of what came before. `new_sources`: those that
-    begin where their options say, as in a new job. `fork`: the job that was saved is left as it is, and may go on
+    """The user's choices for a restore. `was`: new name -> old name. `drop`: steps whose state is given up.
+    `start_empty`: steps that start without state although rows may be taken back that they have never seen. `from_now`:
+    steps whose new figures may count from now on, because the state does not cover what came before. `new_sources`:
+    sources that begin where their options say, as in a new job. `fork`: leaves the saved job as it is; it may continue
     beside this one."""
 
     was: Mapping[str, str] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Choices:
 def compared(
     saved: Sequence[StageShape], wanted: Sequence[StageShape], adding: Set[str], choices: Choices
 ) -> list[Change]:
-    """Of every operator with state, of before and of now. `adding`: those whose input only ever adds rows."""
+    """For every operator with state, before and now. `adding`: those whose input only ever adds rows."""
     before, now = placed_by_name(saved), placed_by_name(wanted)
     refuse_unknown(before, now, choices)
     refuse_twice(now, choices)
@@ -102,7 +102,7 @@ def refuse_unknown(before: Mapping[str, object], now: Mapping[str, object], choi
 
 
 def refuse_twice(now: Mapping[str, object], choices: Choices) -> None:
-    """Two steps cannot both go on from the state of one."""
+    """Two steps cannot both continue from the state of one."""
     names = [choices.was.get(name, name) for name in now]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -126,7 +126,7 @@ def unknown(option: str, name: str, known: Mapping[str, object], what: str) -> M
 def change(
     name: str, old: str, before: tuple[int, Placed] | None, now: tuple[int, Placed], begins: bool, from_now: bool
 ) -> Change:
-    """`begins`: whether it may begin with nothing. `from_now`: whether its new figures may."""
+    """`begins`: whether it may start without state. `from_now`: whether its new figures may."""
     if before is None:
         if begins:
             return Change("operator", name, Fate.NEW, why="it begins with nothing, and counts from now on")
@@ -150,8 +150,8 @@ def moved(before: int, now: int) -> str:
 
 
 def incompatible(before: StateShape, now: StateShape, from_now: bool = False) -> str | None:
-    """Why saved state cannot become the state of now; None: it can. `from_now`: figures of which nothing was kept may
-    begin with nothing."""
+    """Why saved state cannot become the new state; None: it can. `from_now`: figures that the state does not cover may
+    start empty."""
     if before.layout != now.layout:
         return f"its state is laid out in version {before.layout}, and this Millstream knows version {now.layout}"
     if (before.by, before.key) != (now.by, now.key):
@@ -179,7 +179,7 @@ def fits(before: str | None, now: str | None) -> bool:
 
 
 def converted(before: StateShape, now: StateShape) -> str | None:
-    """How saved state becomes that of now; None: as it is."""
+    """How saved state becomes the new state; None: as it is."""
     if before.computes != now.computes and before.computes and now.computes:
         new = not_kept(before, now)
         of = "of that" if not new else f"of that; what is new ({', '.join(new)}) counts from now on"
@@ -201,7 +201,7 @@ def shown(part: object) -> str:
 
 
 def refuse(changes: Sequence[Change], savepoint: str) -> None:
-    """An error that names all that stands in the way."""
+    """An error that names everything that prevents the restore."""
     wrong = [change for change in changes if not change.allowed]
     if wrong:
         first = wrong[0]

@@ -1,4 +1,4 @@
-"""Savepoints of a job that does not run here: a session is found for them, as for a run."""
+"""Savepoints of a job that is not running here: they get a session, as a run does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def session_for(
     plan: JobPlan, places: tuple[str, ...], parallelism: int, on: Cluster, given: SparkSession | None
 ) -> SparkSession:
-    """`places`: checkpoints and savepoints that it is to reach."""
+    """`places`: checkpoints and savepoints that it must reach."""
     jars = tuple(dict.fromkeys(jar for place in places for jar in jars_of(plan, place)))
     elsewhere = any(scheme(address) != "file" for place in places for address in addresses(plan, place))
     session.prepare(given, jars, on, elsewhere=elsewhere)

@@ -1,4 +1,4 @@
-"""What becomes of sources and sinks when a job goes on from a savepoint."""
+"""What happens to sources and sinks when a job continues from a savepoint."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ STAYS: dict[WriteMode, str] = {
     "upsert": "a row that it holds stays as it is until its key changes",
     "changelog": "rows that it holds stay as they are, and are taken back in their new shape",
 }
-"""What becomes of what a sink already holds."""
+"""What happens to the rows that a sink already holds."""
 
 
 def compared_sources(saved: Manifest, plan: JobPlan, choices: Choices) -> list[Change]:
-    """Sources go on from where they were, by name; sinks go on with what comes from now on."""
+    """Sources continue from where they were, by name; sinks go on with what comes from now on."""
     now = [source.name for source in plan.sources]
     unknown = choices.new_sources - set(now)
     if unknown:
@@ -52,7 +52,7 @@ def compared_sinks(saved: Manifest, plan: JobPlan) -> list[Change]:
 
 
 def outputs_of(plan: JobPlan) -> dict[str, SavedOutput]:
-    """What each sink is given."""
+    """What each sink receives."""
     return {sink.name: SavedOutput(sink.mode, tuple(column.name for column in sink.columns)) for sink in plan.sinks}
 
 

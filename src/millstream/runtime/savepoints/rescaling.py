@@ -1,6 +1,6 @@
-"""Another parallelism for a job that does not run: its state is saved, and restored into a checkpoint of its own.
+"""Another parallelism for a job that is not running: its state is saved, and restored into a new checkpoint.
 
-The old checkpoint says where the job has gone on, so that it is found under its old address.
+The old checkpoint says where the job has continued, so that it is found under its old address.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class ListCompared:
 
 @dataclass(frozen=True)
 class Moved:
-    """What was written of the savepoint, in bytes: all of it. `least`: as much of it must change tasks, if these are to
-    have equal shares. `seconds`: for how long the job did not run because of it."""
+    """Bytes of the savepoint that were rewritten: all of it. `least`: how much of it had to change tasks to give them
+    equal shares. `seconds`: how long the job was down because of it."""
 
     bytes: int
     least: int
@@ -65,7 +65,7 @@ def rescaled(job: str, plan: JobPlan, checkpoint: str, parallelism: int, spark: 
     refuse_parallelism(parallelism)
     begun = time.monotonic()
     about = read_checkpoint(checkpoint)
-    # The same for a second try, which throws away what a killed one has left.
+    # The same name for a second try, which throws away what a killed one has left.
     to = f"{about.folder.root}-parallelism-{parallelism}"
     saved_at = f"{to}.savepoint"
     files_at(saved_at).delete_all(saved_at)

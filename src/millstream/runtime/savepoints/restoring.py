@@ -1,8 +1,8 @@
-"""Makes a new checkpoint out of a savepoint, for the same job or a changed one, at any parallelism.
+"""Creates a new checkpoint from a savepoint, for the same job or a changed one, at any parallelism.
 
 mark ─▶ an epoch without input ─▶ state, offsets, commit of the saved epoch ─▶ the old checkpoint retired ─▶ unmarked
 
-While the mark is there, no run begins: Spark would take a checkpoint that is half there for whole.
+While the mark is there, no run begins: Spark would take a half-written checkpoint for a whole one.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NOTHING_READ = "-"
-"""What Spark's log says of a source that is to be read from its beginning."""
+"""What Spark's log says about a source that is read from its beginning."""
 
 
 @dataclass(frozen=True)
 class Restored:
-    """A checkpoint that a job goes on from: what became of each operator's state, and the epoch that it is of."""
+    """A checkpoint that a job continues from: what happened to each operator's state, and the epoch."""
 
     checkpoint: str
     epoch: int
@@ -58,13 +58,13 @@ class Wanted:
 
 
 def changes_of(saved: Manifest, wanted: Wanted, stages: tuple[StageShape, ...], choices: Choices) -> list[Change]:
-    """What becomes of everything that was saved."""
+    """What happens to everything that was saved."""
     operators = compared(saved.stages, stages, adding(wanted.plan), choices)
     return [*operators, *compared_sources(saved, wanted.plan, choices)]
 
 
 def adding(plan: JobPlan) -> frozenset[str]:
-    """Operators whose input only ever adds rows: they may begin with nothing."""
+    """Operators whose input only ever adds rows: they may start without state."""
     nodes = (operator for stage in plan.stages for operator in stage.operators if isinstance(operator, Node))
     return frozenset(node.name for node in nodes if all(one.append_only for one in node.inputs))
 
@@ -79,7 +79,7 @@ def restore(
     check: Callable[[], None] = lambda: None,
 ) -> Restored:
     """`spark`: a session with the settings of a run, and as many shuffle partitions as the job's parallelism. `follow`:
-    whoever comes to the old checkpoint goes on in the new one. `check`: called when the new one is whole, and nothing
+    runs that open the old checkpoint continue in the new one. `check`: called when the new one is whole, and nothing
     has been done to the old one."""
     saved = read_savepoint(savepoint)
     refuse_other_job(saved, wanted, choices)
@@ -142,7 +142,7 @@ def verify(saved: Savepoint) -> None:
 
 
 def mark(folder: CheckpointFolder, address: str, saved: Savepoint) -> str:
-    """What an earlier try has left is thrown away; anything else is not touched. Gives the mark's token."""
+    """Throws away what an earlier try has left, and touches nothing else. Returns the mark's token."""
     if folder.files.read(folder.restoring) is not None:
         folder.files.delete_all(folder.root)
     if folder.files.names(folder.root):
@@ -165,7 +165,7 @@ def marked(saved: Savepoint, token: str, retires: str | None = None) -> str:
 def build(
     folder: CheckpointFolder, wanted: Wanted, saved: Savepoint, lowered: Lowered, choices: Choices, spark: SparkSession
 ) -> int:
-    """All of the checkpoint; the epoch behind which the job goes on."""
+    """Writes all of the checkpoint; returns the epoch after which the job continues."""
     shape = fingerprint(wanted.job, wanted.plan, lowered.shapes, wanted.parallelism)
     create(folder, wanted.checkpoint, shape)
     lay_out(lowered, folder, spark)
@@ -185,7 +185,7 @@ def build(
 
 
 def known_sources(saved: Manifest, choices: Choices) -> dict[str, SavedSource]:
-    """Those that go on from where they were."""
+    """Those that continue from where they were."""
     return {name: source for name, source in saved.sources.items() if name not in choices.new_sources}
 
 
@@ -210,7 +210,7 @@ def committed(
 
 
 def matched(saved: Manifest, stages: tuple[StageShape, ...], choices: Choices) -> Iterator[Filled]:
-    """Each list of the job with the one that it goes on from."""
+    """Each list of the job with the one that it continues from."""
     now = {name: placed.state for stage in stages for name, placed in stage.operators.items()}
     for (operator, name), one in targets(stages).items():
         old = choices.was.get(operator, operator)
@@ -228,7 +228,7 @@ def log_offsets(
     lines = (folder.files.read(folder.offsets_of(EMPTY)) or "").splitlines()
     about = {**json.loads(lines[1]), "batchWatermarkMs": time.watermark_ms}
     offsets = [known[source.name].offset if source.name in known else NOTHING_READ for source in plan.sources]
-    # Behind the sources are those that have no rows: ticks of the clock.
+    # After the sources come those without rows: ticks of the clock.
     text = "\n".join([lines[0], json.dumps(about), *offsets, *lines[2 + len(offsets) :]])
     for number in (epoch - 1, epoch):
         if number == EMPTY:
@@ -237,7 +237,7 @@ def log_offsets(
 
 
 def forget(log: str, epoch: int, folder: CheckpointFolder) -> None:
-    """A file of Spark's logs. On a local disk, a checksum lies beside it."""
+    """A file of Spark's logs. On a local disk, a checksum is beside it."""
     for name in (str(epoch), f".{epoch}.crc"):
         folder.files.delete(f"{log}/{name}")
 

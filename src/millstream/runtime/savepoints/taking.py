@@ -1,7 +1,7 @@
 """Takes a savepoint of a checkpoint, whether its job runs or not: of the last epoch that is committed.
 
-Only files are read, and none of the job's tasks has to do with it. While files are brought here, the running job may
-delete some of them, which are no longer of its newest epochs: then the newest is taken instead.
+Only files are read, and none of the job's tasks is involved. Meanwhile the running job may delete files that its newest
+epochs no longer need: then the newest epoch is taken instead.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ATTEMPTS = 5
 Outputs = dict[str, SavedOutput]
 """By sink."""
 Watch = Callable[[OpenedState], Any]
-"""Somebody who shows how far it is; what it gives is closed at the end."""
+"""Shows the progress of a savepoint; what it returns is closed at the end."""
 
 
 def take(
@@ -81,7 +81,7 @@ def moved_on(error: Exception) -> bool:
 
 
 def not_saved(about: Described, path: str, error: Exception) -> MillstreamError:
-    """Of what Java says, the first line."""
+    """The first line of Java's message."""
     said = str(getattr(error, "java_exception", error)).splitlines()
     return MillstreamError(
         "MS-SAVEPOINT-014",

@@ -47,7 +47,7 @@ def unpack(node: Aggregate, rows: Frames, struct: str) -> Unpacked:
 
 
 def null_without_rows(node: Aggregate, rows: DataFrame) -> frozenset[str]:
-    """The names of results that cannot be worked out of a group without rows, where there can be one."""
+    """The names of results that cannot be computed for a group without rows, if there can be one."""
     return frozenset() if node.keys else failing(node.results, figure_calls(node), rows)
 
 
@@ -106,7 +106,7 @@ def kept(node: Aggregate) -> Kept:
 
 
 def grouped(keys: tuple[NamedExpr, ...]) -> tuple[str, ...]:
-    """What groups are by; of windows, the names of their columns."""
+    """The keys of groups; for windows, the names of their columns."""
     return tuple(part.name if part.name in (START, END) else part.expr.shown for part in keys)
 
 

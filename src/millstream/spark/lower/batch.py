@@ -1,5 +1,5 @@
-"""Batch: the same plan as plain Spark SQL over all rows. It shares no operator with the streaming side, so that
-it can be the judge of it."""
+"""Batch: the same plan as plain Spark SQL over all rows. It shares no operator with the streaming side, so that it can
+judge it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def handed(rows: DataFrame, caller: Caller, schema: StructType) -> DataFrame:
 
 
 def in_flow(rows: DataFrame, code: InFlow, answer: StructType) -> DataFrame:
-    """By a kernel, in which no row waits for long. Lists stand in the last column, and what comes of them beside it."""
+    """By a kernel, in which no row waits for long. Lists are in the last column, and the results beside it."""
     context = rows.sparkSession.sparkContext
     told = {
         "step": code.caller.step,
@@ -86,7 +86,7 @@ def caller_of(node: Call, spark: SparkSession) -> Caller:
 
 
 def of_lists(node: Call, frame: DataFrame, lists: str, name: str) -> DataFrame:
-    """The frame with one more column: what became of the rows of each list."""
+    """The frame with one more column: the results for the rows of each list."""
     spark = frame.sparkSession
     caller = caller_of(node, spark)
     parts = [StructField("i", IntegerType()), StructField("error", ERROR)]

@@ -1,4 +1,4 @@
-"""Enriching: a stream's rows and a table's rows, or its versions, by one key; the rest is asked by the kernel."""
+"""Enriching: a stream's rows and a table's rows, or its versions, by one key; the kernel checks the rest."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Payload = tuple[tuple[str, str], ...]
 
 
 def shapes(node: Enrich, rows: Frames) -> tuple[Shape, ...]:
-    """A table's rows with a NULL key match nothing and are left out; a stream's, if nothing is made of them. Else they
-    are spread over many groups, as those of a join are."""
+    """A table's rows with a NULL key match nothing and are left out; a stream's, if they give no result. Otherwise they
+    are spread over many groups, like those of a join."""
     left, right = ([pair[side].sql for pair in node.on] for side in (0, 1))
     pairs = zip(types_of(rows[0], left), types_of(rows[1], right), strict=True)
     types = tuple(common_type(rows[0], one, other) for one, other in pairs)
@@ -74,7 +74,7 @@ def unpack(node: Enrich, rows: Frames, struct: str) -> Unpacked:
 
 
 def fields(node: Enrich, struct: str) -> list[tuple[str, str]]:
-    """Where each field of the result stands in a pair of rows."""
+    """Where each field of the result is in a pair of rows."""
     left, right = node.pairing.carried
     found = [(new, f"{struct}.`l`.{field(old)}") for old, new in left.items()]
     return found + [(new, f"{struct}.`r`.{field(old)}") for old, new in right.items()]
@@ -143,7 +143,7 @@ def validity(node: Enrich, changes: DataFrame) -> DataFrame:
 
 
 def as_of(node: Enrich, stream: DataFrame, versions: DataFrame) -> DataFrame:
-    """For each row of the stream the last version up to its time, if it was still so then."""
+    """For each row of the stream the last version up to its time, if it was still valid then."""
     assert node.as_of is not None
     left, right = node.pairing.carried
     time = field(left[node.as_of])

@@ -31,7 +31,7 @@ OP = "CASE WHEN `_w` > 0 THEN 'insert' ELSE 'delete' END"
 """What a weight does to a row."""
 
 HIDDEN = ("_w", "_deleted", "_order", "_place", "_at", "_bad")
-"""Columns that are Millstream's and ride along."""
+"""Millstream's own columns, which ride along."""
 
 
 def hidden(frame: DataFrame) -> list[str]:

@@ -1,5 +1,5 @@
-"""What readers see of an operator's rows: a row that takes another one's place, and looks the same to a reader, is not
-sent to it.
+"""What readers see of an operator's rows: a row that replaces another, and looks the same to a reader, is not sent to
+it.
 
 operator ─ before, after ─▶ image of each, for every route that reads it ─▶ equal: nothing goes that way
 """
@@ -15,7 +15,7 @@ from millstream.planner.stages import JobPlan, Operator, Pass, Port, Route
 from millstream.spark.lower.ports import Unpacked
 
 REPLACING = (Aggregate, Collapse, Latest, Top)
-"""Operators that put one row of a key in another's place."""
+"""Operators that replace one row of a key by another."""
 MOST = 60
 """Readers that have a bit each in one number."""
 

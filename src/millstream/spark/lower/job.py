@@ -68,7 +68,7 @@ def lower_batch(
 
 
 def at_time(lowered: Lowered, millis: int | None, spark: SparkSession) -> Lowered:
-    """A batch in which it is that time, in milliseconds, as a test wants; None: by the machine's clock."""
+    """A batch at this time, in milliseconds, for a test; None: by the machine's clock."""
     if millis is None:
         return lowered
     assert spark._jvm is not None

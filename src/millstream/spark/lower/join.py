@@ -1,7 +1,7 @@
 """The join: keys of both sides in one type, rows of each side as payload.
 
-The residual is asked by the kernel: before a pair is made, and where it must be known who has a partner. Only one that
-depends on more than the rows is asked by the router, after an inner match.
+The kernel checks the residual, before a pair is made, and where it must know which rows have a partner. Only a residual
+that depends on more than the rows is checked by the router, after an inner match.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from millstream.spark.lower.told import CountedJoinTold, JoinTold, LifetimeTold
 from millstream.spark.lower.types import common_type, floating, holds_map, spread, types_of
 
 BUCKETS = 64
-"""Rows with a NULL key are spread by their hash over so many groups."""
+"""Rows with a NULL key are spread by their hash over this many groups."""
 BATCH = {"full": "full_outer", "semi": "left_semi", "anti": "left_anti"}
 
 
@@ -100,12 +100,12 @@ def unpack(node: Join, rows: Frames, struct: str) -> Unpacked:
 
 
 def asked_later(node: Join, residual: Expr) -> bool:
-    """Whether the router asks: a kernel would not know the time of an epoch."""
+    """Whether the router checks it: a kernel would not know the time of an epoch."""
     return node.how == "inner" and not steady(residual)
 
 
 def counted(node: Join) -> bool:
-    """Whether the kernel must know of each row if it has a partner, or how long it is kept."""
+    """Whether the kernel must know for each row if it has a partner, or how long it is kept."""
     return node.how != "inner" or any(node.lifetimes)
 
 
@@ -123,7 +123,7 @@ def told(node: Join, rows: Frames) -> JoinTold | CountedJoinTold:
 
 
 def asked_of_pairs(node: Join) -> str | None:
-    """What the kernel asks."""
+    """What the kernel checks."""
     if node.residual is None or asked_later(node, node.residual):
         return None
     return node.residual.over(sides_of_pair(node))

@@ -1,4 +1,4 @@
-"""Rows that come when their window is closed: all rows pass by, the late ones go on."""
+"""Rows that come when their window is closed: all rows enter, only the late ones leave."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ FOUND = "_found"
 
 
 class Known:
-    """The table's function, made for the rows that ask; `name`, and the type of what it gives."""
+    """The table's function, created for the rows that ask; `name`, and the type of its result."""
 
     def __init__(self, node: Lookup, rows: DataFrame, table: DataFrame) -> None:
         """`rows`: the stream's, by themselves."""
@@ -43,7 +43,7 @@ class Known:
         return cast(as_key(sql, type_), type_)
 
     def ask(self, place: Place) -> str:
-        """SQL for all rows of a row's key. Where a field of that row stands, `place` says."""
+        """SQL for all rows of a row's key. `place` says where a field of that row is."""
         return f"{self.name}({', '.join(self.key(pair[0].over(place), i) for i, pair in enumerate(self.node.on))})"
 
     def met(self, listed: str, place: Place) -> str:
@@ -70,7 +70,7 @@ class Known:
 
 
 def looked_up(frame: DataFrame, node: Lookup, table: DataFrame, riding: list[str]) -> DataFrame:
-    """The step by itself, on rows that stand in columns of their own. `riding`: columns that go along."""
+    """The step by itself, on rows that stand in their own columns. `riding`: columns that go along."""
     known = Known(node, frame, table)
     listed = frame.selectExpr("*", f"{known.ask(field)} AS `_listed`")
     explode = "explode_outer" if node.outer else "explode"

@@ -1,6 +1,6 @@
 """Results of no rows at all: a group by nothing has one before its first row has come.
 
-Plain SQL fails there on `count(*) / count(DISTINCT x)`, and so would a job, for ever, before its input begins. Such a
+Plain SQL fails there on `count(*) / count(DISTINCT x)`, and so would a job, forever, before its input begins. Such a
 result is NULL instead, in every mode. It depends on the rows alone, not on whether there were any before: the sum of
 the changes is what a batch over the same rows gives.
 """
@@ -22,7 +22,7 @@ KNOWN: dict[tuple[str, ...], bool] = {}
 
 
 def failing(results: tuple[Result, ...], calls: dict[str, str], rows: DataFrame) -> frozenset[str]:
-    """The names of the results that cannot be worked out of no rows. `calls`: the figures, as Spark's aggregates."""
+    """The names of the results that cannot be computed without rows. `calls`: the figures, as Spark's aggregates."""
     risky = [part for part in results if Expr(part.sql).tree.find(*MAY_FAIL) is not None]
     return frozenset(part.name for part in risky if fails(part.sql, calls, rows))
 

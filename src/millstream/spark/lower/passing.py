@@ -15,11 +15,11 @@ from millstream.spark.lower.told import PassTold
 from millstream.spark.lower.types import spread, types_of
 
 BUCKETS = 64
-"""Rows are spread by their hash over so many groups per task set."""
+"""Rows are spread by their hash over this many groups."""
 
 
 def shapes(operator: Pass, rows: Frames) -> tuple[Shape, ...]:
-    """Rows of one key take the same way, so that a retraction cannot overtake its row, nor an update its old form."""
+    """Rows of one key take the same route, so that a retraction cannot overtake its row, nor an update its old form."""
     fields = [field(name) for name in operator.node.carries]
     by = together(operator.node)
     same = fields if by is None else [field(name) for name in by]

@@ -1,4 +1,4 @@
-"""What an operator's input needs of each row: a key, a payload, and which rows to leave out."""
+"""What an operator needs from each input row: a key, a payload, and which rows to leave out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millstream.spark.lower.state import Kept
 from millstream.spark.lower.told import Told
 
 Place = Callable[[str], str]
-"""Where a field stands: SQL for its value."""
+"""Where a field is: SQL for its value."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +49,20 @@ class Lowering(Generic[N]):
     """How one kind of operator becomes Spark."""
 
     shapes: Callable[[N, Frames], tuple[Shape, ...]]
-    """What it needs of each input's rows."""
+    """What it needs from each input's rows."""
     unpack: Callable[[N, Frames, str], Unpacked]
-    """How its output struct, which stands in the named column, is read."""
+    """How its output struct, in the named column, is read."""
     told: Callable[[N, Frames], Told]
-    """What the kernel is told."""
+    """The kernel's settings."""
     kept: Callable[[N], Kept]
-    """What its saved state is by, and means."""
+    """The key of its saved state, and its meaning."""
     batch: Callable[[N, Frames], DataFrame]
     """The same as plain SQL over all rows, without weights: the judge of the streaming side."""
     gathers: bool = False
-    """Whether the kernel gathers rows of many keys, and must be told when the input ends."""
+    """Whether the kernel gathers rows of many keys, and must know when the input ends."""
     computes: Callable[[N, Frames], dict[str, str]] | None = None
-    """What the figures in its saved state are of, by the number at the end of a field's name: by that, and not by their
-    place, they are found again when the step changes."""
+    """What the figures in its saved state compute, by the number at the end of a field's name. They are found again by
+    that, not by their place, when the step changes."""
     results: Callable[[N, Frames], dict[str, str]] | None = None
     """The results that are figures as they are kept, by that number."""
     layout: int = 1

@@ -1,4 +1,4 @@
-"""Sessions: the figures of an aggregate, each row with its time; the kernel puts them together."""
+"""Sessions: the figures of an aggregate, each row with its time; the kernel merges them."""
 
 from __future__ import annotations
 

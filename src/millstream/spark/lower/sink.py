@@ -19,7 +19,7 @@ from millstream.spark.lower.types import named_struct, types_of
 from millstream.spark.lower.unions import lanes
 
 Whole = dict[int, DataType]
-"""By sink, the type of the whole rows that it is handed."""
+"""By sink, the type of the whole rows that it receives."""
 WHOLE = ("parquet", "avro", "protobuf")
 """Formats that the kernels write: they are handed whole rows."""
 TIMES = (
@@ -28,7 +28,7 @@ TIMES = (
 )
 CSV_OPTIONS = f"map({TIMES})"
 JSON_OPTIONS = f"map({TIMES}, 'ignoreNullFields', 'false')"
-"""A record names all its columns, for NULL is a value like any other."""
+"""A record names all its columns, because NULL is a value like any other."""
 WITHOUT_NULLS = f"map({TIMES}, 'ignoreNullFields', 'true')"
 
 
@@ -118,7 +118,7 @@ def text(sink: Sink) -> str:
 
 
 def columns(sink: Sink) -> list[tuple[str, str]]:
-    """What is written of a row: the name and SQL of each column."""
+    """The written part of a row: the name and SQL of each column."""
     folders = {name.lower() for name in apart(sink)}
     chosen = [(part.name, field(part.field)) for part in sink.columns if part.name.lower() not in folders]
     op = [("op", OP)] if sink.mode == "changelog" else []
@@ -126,7 +126,7 @@ def columns(sink: Sink) -> list[tuple[str, str]]:
 
 
 def apart(sink: Sink) -> tuple[str, ...]:
-    """Columns that name folders instead of being written. Who carries rows on in Python is handed all of them."""
+    """Columns that name folders instead of being written. Carriers in Python get all of them."""
     return () if isinstance(sink.options, CarriedSink) else sink.options.partition_by
 
 

@@ -25,7 +25,7 @@ LINE = (
 )
 """A line of text as a record. Spark does not say which line of its file it is."""
 Begun = Any
-"""A reader of streams or of batches, half told what to read: they share no type."""
+"""A reader of streams or of batches, with some of its options: they share no type."""
 
 
 def stream(source: Source, spark: SparkSession) -> DataFrame:
@@ -39,7 +39,7 @@ def stream(source: Source, spark: SparkSession) -> DataFrame:
         watched = marked(source, rows, spark.readStream.format(marks.format).options(**dict(marks.options)).load())
     # Without the column's mark: by it Spark would drop late rows itself, before windows can count them.
     unmarked = watched.withMetadata(source.time, {})
-    # Time goes on with all rows: Spark moves filters in front of the watermark, but not past what depends on the task.
+    # Time moves with all rows: Spark moves filters in front of the watermark, but not past what depends on the task.
     weight = "`_w` + (spark_partition_id() & 0) AS `_w`"
     return unmarked.selectExpr(*(weight if name == "_w" else field(name) for name in unmarked.columns))
 
@@ -57,7 +57,7 @@ def marked(source: Source, rows: DataFrame, marks: DataFrame) -> DataFrame:
 
 
 def clock(source: Source, place: int, rows: DataFrame, spark: SparkSession) -> dict[str, object]:
-    """What the clock is told of a source with a time."""
+    """What the clock needs to know about a source with a time."""
     rest = {} if source.idle_after_ms is None else {"idle_after_ms": source.idle_after_ms}
     watermark = jvm.named("millstream.time.Clock").watermark(rows._jdf)
     return {"name": source.name, "place": place, "watermark": watermark, "lateness_ms": source.lateness_ms, **rest}
@@ -83,7 +83,7 @@ def read(source: Source, begun: Begun, more: dict[str, str], spark: SparkSession
 
 
 def weighed(source: Source, rows: DataFrame) -> DataFrame:
-    """Rows that come with their types; those of a changelog say by `op` whether they add or take back."""
+    """Rows that come with their types; in a changelog, `op` says whether they add or take back."""
     weight = "CASE `op` WHEN 'insert' THEN 1L WHEN 'delete' THEN -1L ELSE raise_error(concat({}, `op`)) END"
     wrong = f"'MS-DECODE-001: source \"{source.name}\" has a row whose op is neither insert nor delete: '"
     chosen = weight.format(wrong) if source.options.changelog else "1L"
@@ -96,7 +96,7 @@ def weighed(source: Source, rows: DataFrame) -> DataFrame:
 
 
 def stored_schema(source: Source, spark: SparkSession) -> StructType:
-    """As it lies in files: with the op of a changelog in front."""
+    """As it is in files: with the op of a changelog in front."""
     op = [StructField("op", StringType())] if source.options.changelog else []
     return StructType([*op, *spark_schema(source, spark).fields])
 

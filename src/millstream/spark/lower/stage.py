@@ -36,7 +36,7 @@ class Output:
     producers: dict[Producer, tuple[int | None, Unpacked | None]]
     """How a stage keeps state."""
     shape: StageShape | None = None
-    """The routes from those of its producers that say of each change who sees it."""
+    """The routes from those producers that say for each change which readers see it."""
     seen: dict[Producer, list[Route]] = field_(default_factory=dict)
 
     def lane(self, route_: Route) -> Lane:
@@ -86,7 +86,7 @@ def host(
 
 
 class Shapes:
-    """For each operator: the rows that come in, by themselves, and what it needs of them."""
+    """For each operator: the rows that come in, by themselves, and what it needs from them."""
 
     def __init__(self, stage: Stage, upstream: list[Output]) -> None:
         self.lanes = lanes(stage.routes, upstream)
@@ -169,7 +169,7 @@ class Layout:
         ]
 
     def nothing(self, ticks: DataFrame) -> DataFrame:
-        """No rows, of a source that Spark must read nevertheless."""
+        """No rows, from a source that Spark must read anyway."""
         cells = self.cells(self.ports[0])
         return ticks.selectExpr(*(f"{cell.typed('NULL')} AS {field(cell.name)}" for cell in cells))
 

@@ -1,4 +1,4 @@
-"""The shape of saved state: all that a checkpoint depends on, and nothing of how kernels are told what to do.
+"""The shape of saved state: all that a checkpoint depends on, and nothing about the kernels' settings.
 
 Types are those of the state variables that a kernel really declares. Where types cannot say what a value means (the sum
 of what, the first rows in which order), a few words do.
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Kept:
-    """What an operator's state is by, and what types do not say of it, in the user's words."""
+    """The key of an operator's state, and what types do not say about it, in the user's words."""
 
     by: tuple[str, ...]
     means: tuple[str, ...] = ()
@@ -30,14 +30,14 @@ class Variable:
 
 @dataclass(frozen=True)
 class StateShape:
-    """What an operator's saved state is, wherever it is kept. `key`: the types of what it is by."""
+    """What an operator's saved state is, wherever it is kept. `key`: the types of its key."""
 
     by: tuple[str, ...]
     key: tuple[str, ...]
     variables: tuple[Variable, ...]
     means: tuple[str, ...]
     computes: dict[str, str] = field(default_factory=dict)
-    """What figures are of, by the number at the end of a field's name."""
+    """What figures compute, by the number at the end of a field's name."""
     layout: int = 1
     """The version of how the kernel lays it out."""
     results: dict[str, str] = field(default_factory=dict)

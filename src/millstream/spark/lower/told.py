@@ -1,4 +1,4 @@
-"""What kernels are told: one class per kind of operator, and the one place where they become JSON.
+"""The kernels' settings: one class per kind of operator, and the one place where they become JSON.
 
 The kernels have a record for each, which refuses fields that it does not know and fields that are missing. Saved state
 does not depend on any of this: see state.py.
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Told:
-    """What an operator of one kind is told, beside its name and where its rows stand."""
+    """The settings of one kind of operator, beside its name and where its rows are."""
 
     kind: ClassVar[str]
 
@@ -51,7 +51,7 @@ class AccumulatorTold:
 
 @dataclass(frozen=True)
 class GroupEnds:
-    """When groups end: so long after the time in one of the key's columns."""
+    """When groups end: `after_ms` after the time in one of the key's columns."""
 
     key: int
     after_ms: int
@@ -73,7 +73,7 @@ class AggregateTold(Told):
 
 @dataclass(frozen=True)
 class SessionsTold(Told):
-    """`time`: the payload's field with a row's time. Sessions end so long after their gap."""
+    """`time`: the payload's field with a row's time. Sessions end `after_ms` after their gap."""
 
     kind: ClassVar[str] = "sessions"
     accumulators: tuple[AccumulatorTold, ...]
@@ -113,7 +113,7 @@ class SlidingTold(Told):
 @dataclass(frozen=True)
 class LifetimeTold:
     """How long a join keeps a side's rows after the time in a field. `late_ms`: older ones are late; None: none is.
-    `exact`: what becomes of them then is seen."""
+    `exact`: what happens to them then is seen."""
 
     field: str
     keep_ms: int

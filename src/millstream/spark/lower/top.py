@@ -36,7 +36,7 @@ def unpack(node: Top, rows: Frames, struct: str) -> Unpacked:
 
 
 def count(node: Top) -> int:
-    """How many rows are wanted, as a number that the kernel can double: no group has so many."""
+    """How many rows are wanted, limited to a number that the kernel can double: no group has that many."""
     return min(node.count, 2**61)
 
 
@@ -58,7 +58,7 @@ def sorted_by(node: Top, part: Ordering) -> str:
 
 
 def kept(node: Top) -> Kept:
-    """Of rows that are never taken back, only those are kept that are wanted."""
+    """If rows are never taken back, only the wanted ones are kept."""
     order = ", ".join(f"{part.expr.shown} {'DESC' if part.descending else 'ASC'} {nulls(part)}" for part in node.order)
     return Kept(node.per, (f"the first {count(node)} by {order}",))
 

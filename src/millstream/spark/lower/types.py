@@ -83,7 +83,7 @@ def holds_map(type_: DataType) -> bool:
 
 
 def spread(fields: Sequence[str], types: Sequence[DataType], buckets: int) -> str:
-    """By the hash of all fields that have one: so many groups of rows that need not be together."""
+    """Spreads rows that need not be together over `buckets` groups, by the hash of all fields that have one."""
     hashed = [sql for sql, type_ in zip(fields, types, strict=True) if not holds_map(type_)]
     return f"pmod(hash({', '.join(hashed)}), {buckets})" if hashed else "0"
 

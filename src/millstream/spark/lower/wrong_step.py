@@ -1,4 +1,4 @@
-"""Which step it is that Spark refuses: found only when it does, by lowering them one by one."""
+"""Finds the step that Spark refuses, only after it does, by lowering steps one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from millstream.spark.lower.batch import Batch
 
 @contextmanager
 def naming_steps(plan: JobPlan, spark: SparkSession) -> Iterator[None]:
-    """What Spark refuses in here is told of the step that it stands in."""
+    """Errors that Spark raises in here name the step that they are in."""
     try:
         yield
     except AnalysisException as error:
@@ -29,7 +29,7 @@ def naming_steps(plan: JobPlan, spark: SparkSession) -> Iterator[None]:
 
 
 def wrong_step(plan: JobPlan, spark: SparkSession) -> tuple[Node, AnalysisException] | None:
-    """The first step that Spark refuses over rows that it takes."""
+    """The first step that Spark refuses over rows that it accepts."""
     batch = Batch(spark, (), lambda source: None, 0)
     for node in walk(plan.flow):
         try:

@@ -32,7 +32,7 @@ class Counter(Protocol):
 
 @dataclass
 class Tally:
-    """Counts for whoever asks next."""
+    """Counts until it is read the next time."""
 
     count: int = 0
 

@@ -31,7 +31,7 @@ class Found:
         self.rows.append(row)
 
     def cut(self, length: int) -> None:
-        """Only so many are left."""
+        """Keeps only the first `length` rows."""
         del self.rows[length:]
         if self.others:
             self.others = {at: output for at, output in self.others.items() if at < length}

@@ -94,7 +94,7 @@ class ColumnRunner:
         return pa.ListArray.from_arrays(ends, found)
 
     def called(self, key: pa.StructArray, rows: pa.RecordBatch, counts: list[int]) -> pa.StructArray:
-        """The rows that the user's code gives for the rows of these keys, of which each has so many."""
+        """The rows that the user's code gives for the rows of these keys. `counts`: how many rows each key has."""
         of = pa.array([at for at, count in enumerate(counts) for _ in range(count)], pa.int32())
         keys = pa.RecordBatch.from_arrays(key.flatten(), names=list(self.spec.key))
         named = pa.RecordBatch.from_arrays(rows.columns, names=list(self.spec.columns))

@@ -9,7 +9,7 @@ import sys
 from types import FrameType
 
 ADDRESS = "MILLSTREAM_DEBUGGER"
-"""In the environment: host and port of the terminal; if there is none, nobody debugs."""
+"""In the environment: host and port of the terminal; if there is none, there is no debugger."""
 
 
 def wanted() -> bool:
@@ -31,7 +31,7 @@ def stop(*_: object, **__: object) -> None:
 
 
 def post_mortem(error: BaseException) -> None:
-    """Where the user's code has failed, if somebody wants to look."""
+    """Opens the debugger where the user's code has failed, if there is one."""
     if wanted() and error.__traceback__ is not None:
         debugger = opened()
         debugger.message(f"{type(error).__name__}: {error}")

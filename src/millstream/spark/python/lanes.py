@@ -54,7 +54,7 @@ class Lanes:
         self.lanes: list[Lane] = []
 
     def open(self, count: int) -> list[Lane]:
-        """So many; what the user's object holds when it is made, as connections, all lanes share."""
+        """The first `count` lanes. All share what the user's object holds when it is created, such as connections."""
         while len(self.lanes) < count:
             self.lanes.append(Lane(self.spec, self.ask, copy.copy(self.process)))
         return self.lanes[:count]

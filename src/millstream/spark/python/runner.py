@@ -24,7 +24,7 @@ BEFORE_ALL = -(1 << 63)
 Work = tuple[int, int, Any, Group, list[Any], list[int]]
 """Of a key: what is to be done, for which timer, the key, its state, its rows and their times."""
 Steps = Generator[tuple[Callable[..., Any], Any, Any, Any], bool, None]
-"""Calls to make, one after the other: whoever makes one says whether it went well. See `Calls.make`."""
+"""Calls to make, one after the other: the caller says whether each went well. See `Calls.make`."""
 
 
 class Runner:

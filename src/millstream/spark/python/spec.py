@@ -1,4 +1,4 @@
-"""What the process that runs a user's code is told of it."""
+"""What the process that runs a user's code knows about it."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from millstream.spark.python.caller import Caller
 
 PATIENCE = 0.002
-"""Seconds for which is waited that a call ends, before whoever asks is told how many are still in flight."""
+"""Seconds to wait for a call to end before the answer says how many are still in flight."""
 
 Row = tuple[int, int, Any]
 """The number of the batch that it came in, its place there, and itself."""

@@ -38,7 +38,7 @@ MOST = 16
 
 
 class Line:
-    """Messages: a length and so many bytes."""
+    """Messages: a length, then that many bytes."""
 
     def __init__(self) -> None:
         self.infile: IO[bytes]
@@ -69,7 +69,7 @@ def serve(infile: IO[bytes], outfile: IO[bytes]) -> None:
         try:
             command = line.read()
         except EOFError:
-            # Not 0: by that the process would ask again, and again, where nobody is left to answer.
+            # Not 0: with 0 the process would ask again and again, although nothing is left to answer.
             raise SystemExit(1) from None
         spec: ProcessSpec | InFlow = pickle.loads(command)
         step = spec.step

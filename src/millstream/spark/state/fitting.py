@@ -12,7 +12,7 @@ from millstream.spark.lower.state import StateShape
 NUMBERED = re.compile(r"([a-z_]*[a-z])(\d+)((?:_\d+)?)")
 """A field, or a state variable, of a figure: `sum3`, `distinct3_0`."""
 Rename = Callable[[str], str]
-"""The name that something had, by its name of now."""
+"""Old names by new names."""
 
 
 NOT_KEPT = ""
@@ -37,12 +37,12 @@ def renamed(before: StateShape, now: StateShape) -> Rename:
 
 
 def not_kept(before: StateShape, now: StateShape) -> list[str]:
-    """What figures are to be computed of, and nothing was saved for."""
+    """The figures for which nothing was saved."""
     return sorted(set(now.computes.values()) - set(before.computes.values()))
 
 
 def holds(before: str, now: str, rename: Rename = same_name) -> bool:
-    """Whether all of a type, as Spark writes it, has a place in another one."""
+    """Whether all of a type, as Spark writes it, fits into another one."""
     return before == now or has_place(DataType.fromDDL(before), DataType.fromDDL(now), rename)
 
 
@@ -54,7 +54,7 @@ def has_place(before: DataType, now: DataType, rename: Rename = same_name) -> bo
         wanted = {rename(part.name): part.dataType for part in now.fields}
         figures = rename is not same_name
         alike = all(has_place(known[name], type_) for name, type_ in wanted.items() if name in known)
-        # A figure that is no longer asked for may go; a column of a row may not: rows that it told apart would be one.
+        # A figure that is no longer wanted may go; a column of a row may not: rows that differ only there would merge.
         return alike and (figures or known.keys() <= wanted.keys())
     if isinstance(before, ArrayType) and isinstance(now, ArrayType):
         return has_place(before.elementType, now.elementType)
@@ -69,7 +69,7 @@ def types(struct: StructType) -> Mapping[str, DataType]:
 
 
 def fitted(sql: str, before: DataType, now: DataType, rename: Rename = same_name, depth: int = 0) -> str:
-    """SQL for the value as it is to be."""
+    """SQL for the value in its new form."""
     if isinstance(now, NullType):
         return "NULL"
     if before.simpleString() == now.simpleString() and rename is same_name:

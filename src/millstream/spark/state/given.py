@@ -1,7 +1,8 @@
-"""State that was made elsewhere, as the lists of an operator: rows of a data frame, a table or files.
+"""State from elsewhere, as the lists of an operator: rows of a data frame, a table or files.
 
-A row has the columns of the key, and those of the state under the names that `millstream state` shows; of an aggregate,
-also under the names of its results. Of a process, the columns are its state variables: a value, an array, a map.
+A row has the columns of the key, and those of the state under the names that `millstream state` shows; for an
+aggregate, also under the names of its results. For a process, the columns are its state variables: a value, an array, a
+map.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ def missing(step: Bootstrapped, name: str, called: str, rows: DataFrame) -> Mill
 
 
 def without_void(type_: DataType) -> DataType:
-    """What is always NULL is written as a boolean that is: Parquet has no type for it."""
+    """What is always NULL is written as a NULL boolean: Parquet has no type for it."""
     match type_:
         case NullType():
             return BooleanType()

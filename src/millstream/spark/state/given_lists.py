@@ -1,4 +1,4 @@
-"""Lists of state that were made elsewhere, written as a savepoint has them."""
+"""Lists of state from elsewhere, written as in a savepoint."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def files_of(written: DataFrame, folder: str, step: Bootstrapped) -> tuple[Saved
 
 
 def refuse_wrong(written: DataFrame, step: Bootstrapped, kind: str) -> None:
-    """A key has one value; of rows, it is known how many there are."""
+    """A key has one value; rows have a count."""
     by = {"value": ["key"], "list": ["key", "index"], "map": ["key", "entry"], TIMERS: ["key", "at_ms"]}[kind]
     twice = written.groupBy(*by).count().where("count > 1").select("key").take(1)
     if twice:

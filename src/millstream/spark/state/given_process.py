@@ -1,4 +1,4 @@
-"""The state of a process out of a frame with a column for each of its state variables: a value, an array, a map."""
+"""The state of a process from a frame with a column for each of its state variables: a value, an array, a map."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The lists that a job's state consists of: for each operator its state variables, and its timers.
 
-Where a list lies in a stage (column family, tag, slots) is known by the shape that the checkpoint keeps of its state. A
+Where a list is in a stage (column family, tag, slots) is known by the shape that the checkpoint keeps of its state. A
 row of a list has none of that: its operator's own key columns, and what is kept there.
 
     value  key, value     list  key, index, value     map  key, entry, value     timers  key, at_ms
@@ -21,7 +21,7 @@ BY_CLOCK = "$procTimers_timestampToKey"
 
 @dataclass(frozen=True)
 class Key:
-    """A key column of an operator: where it stands in the stage's key."""
+    """A key column of an operator: where it is in the stage's key."""
 
     at: int
     name: str
@@ -72,7 +72,7 @@ def key_columns(placed: Placed) -> tuple[Key, ...]:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """A second one of a name gets a number."""
+    """A second list of the same name gets a number."""
     found: list[str] = []
     for name in names:
         others = sum(other == name or other.startswith(f"{name} ") for other in found)

@@ -28,7 +28,7 @@ from millstream.storage import CheckpointFolder, for_hadoop
 from millstream.storage.names import file_name
 
 RANGES = 4
-"""Into so many files a list is divided, by the hash of its key."""
+"""A list is divided into this many files, by the hash of its key."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class OpenedState:
         self._saving = saving
 
     def write(self) -> tuple[SavedList, ...]:
-        """Writes all lists as Parquet. Timers that there are none of are left out."""
+        """Writes all lists as Parquet. Empty lists of timers are left out."""
         found = json.loads(asked(self._saving.write))
         return tuple(saved(one) for one in found if one["rows"] or one["kind"] != TIMERS)
 

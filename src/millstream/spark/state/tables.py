@@ -1,4 +1,4 @@
-"""Lists of state as tables for people: the columns of a key and of a value side by side."""
+"""Lists of state as tables for users: the columns of a key and of a value side by side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from millstream.spark.state.reading import SavedList, frame
 
 SPREAD = ("key", "entry", "value")
-"""Columns whose fields are columns of their own."""
+"""Columns whose fields become separate columns."""
 AT = "at_ms"
 
 

@@ -1,7 +1,7 @@
 """Writes lists of state into a new checkpoint, at any parallelism.
 
-1. One epoch of the job without input leaves a checkpoint in which Spark has written down all that there is to know of
-   its stages, and nothing is in them.
+1. One epoch of the job without input leaves a checkpoint in which Spark has recorded everything about its stages,
+   which are empty.
 2. Spark's own writer then fills the stores, as the state of the epoch that was saved.
 """
 
@@ -51,7 +51,7 @@ def lay_out(lowered: Lowered, folder: CheckpointFolder, spark: SparkSession) -> 
 def fill(
     spark: SparkSession, folder: CheckpointFolder, state: str, filled: Iterable[Filled], epoch: int, parallelism: int
 ) -> str:
-    """The state of an epoch, out of the lists under `state`; what its commit is to hold, as JSON."""
+    """The state of an epoch, from the lists under `state`; the content of its commit, as JSON."""
     restoring = jvm.named("millstream.save.Restoring")(for_hadoop(folder.spark), EMPTY)
     for one in filled:
         for rows, family in shaped(spark, restoring, state, one):
@@ -60,7 +60,7 @@ def fill(
 
 
 def shaped(spark: SparkSession, restoring: Any, state: str, one: Filled) -> Iterable[tuple[DataFrame, str]]:
-    """The rows of a list as they stand in the stores: the stage's key, key, value, and where an item stands."""
+    """The rows of a list as they are in the stores: the stage's key, key, value, and the place of an item."""
     rows = frame(spark, state, one.saved)
     found = restoring.family(spark._jsparkSession, one.list.stage, one.list.family)
     assert found is not None, f"there is no state {one.list.family}"

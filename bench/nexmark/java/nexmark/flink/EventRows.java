@@ -62,7 +62,7 @@ final class EventRows implements GeneratorFunction<Long, RowData> {
     }
   }
 
-  /** An event where it lies in its block: nothing is read before it is asked for. */
+  /** An event where it is in its block: nothing is read before it is asked for. */
   private static final class EventRow extends ReadOnlyRow {
     private static final int FIRST_KIND = 2;
     private final Part[] parts = new Part[3];

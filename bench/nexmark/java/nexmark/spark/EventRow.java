@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** An event where it lies in its block: nothing is read before it is asked for. */
+/** An event where it is in its block: nothing is read before it is asked for. */
 final class EventRow extends ReadOnlyRow {
   private static final int FIRST_KIND = 2;
 

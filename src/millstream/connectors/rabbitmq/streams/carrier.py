@@ -17,7 +17,7 @@ ROWS = 32
 AT_ONCE, BYTES = 500, 512 << 10
 """Messages and bytes of one frame."""
 WINDOW = 10_000
-"""So many messages may wait for their confirms."""
+"""How many messages may wait for their confirms."""
 LARGEST = (1 << 20) - 64
 
 

@@ -1,4 +1,4 @@
-"""What users say of streams of RabbitMQ that a job reads or writes."""
+"""Options for RabbitMQ streams that a job reads or writes."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def stream_source(
 
     `server`: an address, `rabbitmq-stream://host:5552/vhost`, or `rabbitmq.server(…)`; otherwise
     `$MILLSTREAM_RABBITMQ_STREAMS`. `starting`: `earliest`, `latest`, a time, an offset, or offsets by stream; it only
-    counts when a job has no checkpoint yet. `on_loss`: whether a job fails, or goes on, when messages that it was to
-    read are no longer there. `record`: columns from the message itself: key, headers, message_id, stream, offset,
-    timestamp. `dead_letters`: a stream for messages that cannot be read. `jars`: a folder with the jars, where they
-    cannot be fetched.
+    applies when a job has no checkpoint yet. `on_loss`: whether a job fails, or continues, when messages are gone
+    before it has read them. `record`: columns from the message itself: key, headers, message_id, stream, offset,
+    timestamp. `dead_letters`: a stream for messages that cannot be read. `jars`: a folder with the jars, if they cannot
+    be fetched.
     """
     policy = CHECKS.policy(on_error, dead_letters, "a stream", '"bad_orders"')
     CHECKS.one_of("format", format, FORMATS)
@@ -106,7 +106,7 @@ def stream_sink(
     protobuf: Protobuf | None = None,
 ) -> StreamSink:
     """Writes to a stream, or to a `super_stream`, where rows of one `key` go to one stream, in order. Messages are
-    confirmed, and what a crash makes the job send again, RabbitMQ drops by its publishing id."""
+    confirmed, and RabbitMQ drops, by its publishing id, what a crash makes the job send again."""
     return StreamSink(
         topic=name,
         server=streams_at(server),

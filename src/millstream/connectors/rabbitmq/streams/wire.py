@@ -77,7 +77,7 @@ class StreamConnection:
         self._call(SASL_AUTHENTICATE, text("PLAIN") + struct.pack(">I", len(opaque)) + opaque)
         told = self._next(TUNE)
         largest = min(LARGEST_FRAME, told.number("I") or LARGEST_FRAME)
-        # No heartbeats: whoever uses the connection notices when it is gone.
+        # No heartbeats: using the connection shows when it is gone.
         self._send(TUNE, struct.pack(">II", largest, 0))
         self._call(OPEN, text(self.server.virtual_host))
 
@@ -122,7 +122,7 @@ class StreamConnection:
             self._send(PUBLISH, b"".join(parts))
 
     def confirm(self, most: int) -> None:
-        """Waits until no more than so many messages are unconfirmed."""
+        """Waits until at most `most` messages are unconfirmed."""
         with explained():
             while len(self._unconfirmed) > most:
                 self._next()
