@@ -15,7 +15,8 @@ import millstream as ms
 from millstream import journal
 from millstream.testing.epochs import committed, last_read
 from millstream.testing.faults import Fault
-from millstream.testing.oracle import Case, Trial, compare_last, refuse_unread
+from millstream.testing.oracle import compare_last, refuse_unread
+from millstream.testing.trial import Case, Trial
 from tests.crash.lives import Lives
 from tests.crash.timed_job import CLOSING, INPUTS, LIMITS, timed_job
 

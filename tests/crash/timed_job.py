@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import millstream as ms
-from millstream.testing.oracle import Topics
+from millstream.testing.trial import Topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

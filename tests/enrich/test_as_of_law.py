@@ -13,7 +13,8 @@ import pytest
 import millstream as ms
 from millstream import journal
 from millstream.plan.modes import MicroBatch, RealTime
-from millstream.testing.oracle import Case, Limits, Topics, Trial, check_closing
+from millstream.testing.oracle import check_closing
+from millstream.testing.trial import Case, Limits, Topics, Trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,7 +24,7 @@ from millstream.testing.cases import (
     whole,
     words,
 )
-from millstream.testing.oracle import Topics
+from millstream.testing.trial import Topics
 
 CASES = 12
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import millstream as ms
-from millstream.testing.oracle import Topics
+from millstream.testing.trial import Topics
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import millstream as ms
-from millstream.testing.oracle import Topics
+from millstream.testing.trial import Topics
 from tests.oracle.inputs import accounts, facts, items, people
 from tests.oracle.jobs import job
 

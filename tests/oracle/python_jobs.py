@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import millstream as ms
-from millstream.testing.oracle import Topics
+from millstream.testing.trial import Topics
 from tests.oracle.inputs import facts, items
 from tests.oracle.jobs import job
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.testing.oracle import Case, Report, check, check_both_modes, check_real_time
+from millstream.testing.oracle import Report, check, check_both_modes, check_real_time
 from millstream.testing.scenarios import check_moved, check_rescaled_in_real_time
+from millstream.testing.trial import Case
 from tests.oracle.inputs import make
 from tests.oracle.jobs import ALL
 

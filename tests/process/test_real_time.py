@@ -13,7 +13,8 @@ import pytest
 
 import millstream as ms
 from millstream import journal
-from millstream.testing.oracle import Case, Topics, check_real_time
+from millstream.testing.oracle import check_real_time
+from millstream.testing.trial import Case, Topics
 from tests.oracle.inputs import facts, make
 from tests.process.process_bench import Bench, at
 

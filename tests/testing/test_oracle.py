@@ -12,7 +12,8 @@ import millstream as ms
 from millstream.testing import oracle
 from millstream.testing.cases import Change, Edit, Fact
 from millstream.testing.epochs import committed, published
-from millstream.testing.oracle import Case, Topics, Trial, check
+from millstream.testing.oracle import check
+from millstream.testing.trial import Case, Topics, Trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,46 +7,37 @@ changes ─▶ journal topics ─▶ the job, in many epochs ─▶ its sinks, s
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any
 
-from millstream import journal
 from millstream.api.job import Job
 from millstream.journal.record import Record
-from millstream.journal.topics import create, describe
+from millstream.journal.topics import describe
 from millstream.plan.connectors import WriteMode
 from millstream.plan.modes import MicroBatch, RealTime, available_now, real_time
 from millstream.plan.nodes import Changes, Sink, Source
 from millstream.spark.lower.job import lower_batch
 from millstream.spark.memory import without_empty_epochs
-from millstream.testing.cases import Change
 from millstream.testing.changelog import Appends, Changelog, Rows, Upserts, difference, text
 from millstream.testing.epochs import Ends, committed, next_watermark, published, watermark
-from millstream.testing.feed import feed
+from millstream.testing.trial import Case, Limits, Trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from millstream.connectors.journal import JournalSink, JournalSource
     from millstream.runtime.run import Run
 
-PARTITIONS = 2
 JUDGE = {
     "spark.sql.shuffle.partitions": "1",
     # Many small queries, each asked once: interpreting them is quicker than compiling them.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-Limits = Mapping[str, int | None]
-"""By topic, how many rows an epoch may take."""
 FRAMES = 24
 """How many sink results Spark computes at once."""
 EPOCH = "500 ms"
@@ -55,108 +46,6 @@ PORTIONS = 3
 """How many portions the input of each run has in real time."""
 OPTIMISED = -1
 """Stands for an epoch: the last one, by the optimised plan."""
-
-
-class Topics:
-    """Names the topics of a case: sources that give few rows per epoch, sinks that are created on demand."""
-
-    def __init__(self, path: Path, limits: Limits) -> None:
-        self.path = path
-        self._limits = limits
-
-    def source(self, topic: str, *, changelog: bool = False, dead_letters: str | None = None) -> JournalSource:
-        if dead_letters is not None:
-            self.sink(dead_letters)
-        return journal.source(
-            topic,
-            path=str(self.path),
-            changelog=changelog,
-            dead_letters=dead_letters,
-            max_rows_per_epoch=self._limits[topic],
-        )
-
-    def sink(self, topic: str, *, changelog: bool = False, key: str | tuple[str, ...] = ()) -> JournalSink:
-        if not (self.path / topic).exists():
-            create(self.path, topic, PARTITIONS)
-        return journal.sink(topic, path=str(self.path), changelog=changelog, key=key)
-
-
-Build = Callable[[Topics], Job]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A job, and the changes of each of its sources.
-
-    `epochs`: about how many the input is cut into, at random. `runs`: the job is stopped and started again from its
-    checkpoint, with a part of the input each time. `first`: topics that are read to their end, in their own run,
-    before the others have anything: for jobs whose results depend on what was known when. `killed`: a job with a time
-    is killed right after the commit of the last epoch that had rows, and started again.
-    """
-
-    build: Build
-    inputs: Mapping[str, Sequence[Change]]
-    seed: int
-    epochs: int = 5
-    runs: int = 1
-    first: Sequence[str] = ()
-    killed: bool = False
-
-
-@dataclass
-class Trial:
-    """A case in its own folder."""
-
-    case: Case
-    folder: Path
-    random: Random = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.random = Random(self.case.seed)
-        for topic in self.case.inputs:
-            create(self.journal, topic, PARTITIONS)
-
-    @property
-    def journal(self) -> Path:
-        return self.folder / "journal"
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.folder / "checkpoint"
-
-    @cached_property
-    def topics(self) -> list[str]:
-        """Those that the job reads, in the order of its plan's sources."""
-        return [source.options.label for source in self.job().plan().sources]
-
-    @property
-    def runs(self) -> int:
-        return self.case.runs + bool(self.case.first)
-
-    def job(self, limits: Limits | None = None) -> Job:
-        job = self.case.build(Topics(self.journal, limits or dict.fromkeys(self.case.inputs)))
-        job.checkpoint = str(self.checkpoint)
-        return job
-
-    def feed(self, portions: int = 1) -> Iterator[dict[str, int | None]]:
-        """Appends a part of the input for each run, in portions, and says how many rows an epoch may take."""
-        cuts = {topic: self.cut(topic, len(changes)) for topic, changes in self.case.inputs.items()}
-        for run, portion in product(range(self.runs), range(portions)):
-            limits: dict[str, int | None] = {}
-            for topic, changes in self.case.inputs.items():
-                part = changes[cuts[topic][run] : cuts[topic][run + 1]]
-                begin, end = (len(part) * at // portions for at in (portion, portion + 1))
-                feed(self.journal, topic, part[begin:end], PARTITIONS)
-                epochs = self.case.epochs / self.case.runs * self.random.uniform(0.5, 1.0)
-                limits[topic] = max(1, math.ceil(len(part) / epochs))
-            yield limits
-
-    def cut(self, topic: str, count: int) -> list[int]:
-        if topic in self.case.first:
-            return [0] + [count] * (self.case.runs + 1)
-        # Tables grow and then shrink (cases.py): in between, all queries have rows.
-        inner = [self.random.randint(count // 4, count * 3 // 4) for _ in range(self.case.runs - 1)]
-        return [0] * bool(self.case.first) + [0, *sorted(inner), count]
 
 
 @dataclass(frozen=True)

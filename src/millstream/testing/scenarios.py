@@ -16,20 +16,8 @@ from millstream.plan.node import walk
 from millstream.plan.nodes import Source
 from millstream.runtime.savepoints.taking import take
 from millstream.testing.epochs import committed
-from millstream.testing.oracle import (
-    EPOCH,
-    PORTIONS,
-    Case,
-    Limits,
-    Report,
-    Topics,
-    Trial,
-    caught_up,
-    compare,
-    refuse_unread,
-    telling,
-    wait_for,
-)
+from millstream.testing.oracle import EPOCH, PORTIONS, Report, caught_up, compare, refuse_unread, telling, wait_for
+from millstream.testing.trial import Case, Limits, Topics, Trial
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
