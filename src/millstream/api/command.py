@@ -44,14 +44,16 @@ class Command:
     jobs: list[Job] = field(default_factory=list)
     """Those that the file made, in order."""
     reached: Job | None = None
-    """The one that it was about to run, where none is to be run."""
+    """The one that it was about to run, where none is to be run,"""
+    reached_in: Mode | None = None
+    """and in which mode, if the file says so."""
     started: bool = False
     """Whether the file ran one of them itself."""
 
     def start(self, job: Job, mode: Mode | None) -> Mode | None:
         """The mode to start in. Its checkpoint was set when it was made."""
         if self.explain:
-            self.reached = job
+            self.reached, self.reached_in = job, mode
             raise NotToRun
         self.started = True
         return self.mode or mode

@@ -96,9 +96,12 @@ def submit(
     fields = {"file": name, "spec": json.dumps(asdict(told)), "asked": json.dumps(asked)}
     fields["env"] = env_file.read_text() if env_file else ""
     job = client.upload("/api/v1/jobs", packed, fields)
+    operation = job["operations"][-1]
     if not as_json:
         click.echo(f"{job['name']}: submitted, version {job['version']}")
-    settle(client, job["name"], job["operations"][-1], wait, as_json)
+    if operation["note"] and not as_json:
+        click.echo(f"{job['name']}: {operation['note']}", err=True)
+    settle(client, job["name"], operation, wait, as_json)
 
 
 @click.command("list")

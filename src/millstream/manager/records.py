@@ -142,6 +142,8 @@ class Operation:
     before: Before | None = None
     why: str = ""
     """What went wrong, while the job is brought back to what it was."""
+    note: str = ""
+    """What is to be said when it starts the job: of a cluster's slots."""
 
     @property
     def under_way(self) -> bool:
