@@ -47,6 +47,11 @@ JSON = click.option("--json", "as_json", is_flag=True, help="For scripts.")
 @click.option("--mode", type=click.Choice(MODES), help="Otherwise the file's own, or what the job can run in.")
 @click.option("--every", metavar="TIME", help="How long an epoch lasts: 200ms, 5s.")
 @click.option("--master", metavar="URL", help="Where to run: spark://host:7077, yarn, k8s://…, local[4].")
+@click.option(
+    "--deploy-mode",
+    type=click.Choice(("client", "cluster")),
+    help="client: the driver runs where the manager is; cluster: on a machine of YARN or Kubernetes.",
+)
 @click.option("--conf", metavar="NAME=VALUE", multiple=True, help="A setting of Spark's; may be given often.")
 @click.option("--parallelism", type=click.IntRange(1), help="Into how many parts state is divided.")
 @click.option("--restarts", default="exponential", show_default=True, help=f"If its driver dies: {WRITTEN}.")

@@ -14,15 +14,17 @@ from typing import Any
 
 from millstream.errors import Location, MillstreamError
 from millstream.manager.records import Spec
-from millstream.manager.watch import surroundings
+from millstream.manager.surroundings import surroundings
 
 PATIENCE = 120
 MARK = "millstream-inspection:"
+TOLD = ("checkpoint", "parallelism", "master", "deploy_mode", "mode", "every", "conf", "shared_disk")
+"""What of how a job is to run can be wrong."""
 
 
 def inspected(file: Path, spec: Spec) -> dict[str, Any]:
     """Its name, its plan as a graph, and what `explain` says; or the error that it runs into."""
-    told = {part: getattr(spec, part) for part in ("checkpoint", "parallelism", "master", "mode", "every", "conf")}
+    told = {part: getattr(spec, part) for part in TOLD}
     command = [sys.executable, "-m", "millstream.manager.inspection", str(file), json.dumps(told)]
     folder = spec.folder
     try:
@@ -74,7 +76,7 @@ def error_of(told: dict[str, Any]) -> MillstreamError:
 def look(file: Path, told: dict[str, Any]) -> dict[str, Any]:
     from millstream.api.command import Command
     from millstream.cli.jobfile import execute, the_job
-    from millstream.manager.room import room_for
+    from millstream.manager.room import refuse_driver_there, room_for
     from millstream.reports.figures import failure
     from millstream.reports.graph import graph
 
@@ -82,6 +84,7 @@ def look(file: Path, told: dict[str, Any]) -> dict[str, Any]:
     try:
         execute(file, command)
         job = command.reached or the_job(file, command)
+        refuse_driver_there(job, told)
         note = room_for(job, told, command.reached_in)
         found = {"name": job.name, "checkpoint": job.checkpoint, "explain": job.explain(), "note": note}
         return {**found, **graph(job.plan())}

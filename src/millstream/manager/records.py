@@ -25,6 +25,8 @@ class Spec:
     mode: str | None = None
     every: str | None = None
     master: str | None = None
+    deploy_mode: str | None = None
+    """`cluster`: its driver runs on a machine of the cluster; otherwise on the manager's."""
     parallelism: int | None = None
     restarts: str = "exponential"
     checkpoint: str | None = None

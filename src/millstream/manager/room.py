@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from millstream.errors import MillstreamError
+from millstream.manager.hand_over import CLUSTER, check
 
 if TYPE_CHECKING:
     from millstream.api.job import Job
@@ -34,6 +35,26 @@ def room_for(job: Job, told: dict[str, Any], files_mode: Mode | None) -> str:
         refuse_too_few(master, int(named[1]), need, f"--master local[{need.slots}], or lower --parallelism")
         return ""
     return on_cluster(master, told["conf"], need, job.parallelism)
+
+
+def refuse_driver_there(job: Job, told: dict[str, Any]) -> None:
+    """Whatever is missing for a driver that is to run on the cluster."""
+    if told["deploy_mode"] != CLUSTER:
+        return
+    from millstream.cli.place import no_driver_there
+    from millstream.plan.cluster import by_number, cluster
+
+    if told["master"] is None or not by_number(told["master"]):
+        raise no_driver_there(told["master"])
+    if not (told["shared_disk"] or job.shared_disk):
+        raise MillstreamError(
+            "MS-MANAGER-025",
+            "the driver is to run on the cluster, and it is not said that it has the manager's folder there.",
+            found="it reads the job's files in that folder, and reports into it",
+            hint="keep the manager's folder (--home) on a disk that the cluster's machines mount at the same path, and "
+            "submit with --shared-disk; or leave --deploy-mode out",
+        )
+    check(job, cluster(told["master"], conf=told["conf"], shared_disk=True))
 
 
 def need_of(job: Job, told: dict[str, Any], files_mode: Mode | None) -> Need:
