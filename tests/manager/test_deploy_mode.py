@@ -177,7 +177,7 @@ def goes_on(manager: House, yarn: servers.Yarn, path: str, sent: Counter[str]) -
     manager.until("away", "running")
     until(lambda: counted(path) == sent, "the first rows are counted", log)
     (driver,) = yarn.application_masters
-    os.kill(driver, signal.SIGKILL)
+    os.killpg(os.getpgid(driver), signal.SIGKILL)  # its Java process and its Python, as when a machine fails
     like(path, sent)
     job = manager.until("away", "running", run=2)
     assert (job["restarts"], job["failures"][-1]["code"]) == (1, "MS-MANAGER-010")

@@ -22,7 +22,7 @@ HOME_HELP = "The manager's folder: records, job files, reports. ~/.millstream/ma
 @click.option("--insecure", is_flag=True, help="Listen to other machines without TLS or token all the same.")
 @click.option("--coordination", metavar="URL", help="Several managers: zk://host:2181,host:2181,host:2181/millstream.")
 @click.option("--flink-rest", is_flag=True, help="Answer Flink's own tools, too: flink list, stop, savepoint, cancel.")
-@click.option("--show-rows", is_flag=True, help="Let who may operate jobs look at rows on their way to sinks.")
+@click.option("--show-rows", is_flag=True, help="Let people who may operate jobs look at rows as they pass.")
 @click.option("--traces", metavar="URL", help="Send spans of epochs and operations there, by OTLP over HTTP.")
 @click.option("--advertise", metavar="URL", help="Where the other managers reach this one.")
 @click.option(

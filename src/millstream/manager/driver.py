@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from millstream.manager.hand_over import CLUSTER
 from millstream.manager.process import mine
 from millstream.manager.surroundings import read_env
+from millstream.plan.cluster import SHOWS_ROWS
 from millstream.reports.folder import RunFolder, replace
 
 if TYPE_CHECKING:
@@ -54,10 +55,16 @@ class Driver:
             self._execute(told)
         except MillstreamError as error:
             print(error.text(), file=sys.stderr, flush=True)
+            if (gone := lost()) is not None:
+                return gone
             files = Path(told["file"]).parent
             # A run that was there has been started again by the job's policy, as often as that allows.
             text = json.dumps(failure(error, self._run is None and error.code in EARLY))
             return {"state": "failed", "error": json.loads(as_sent(text, files, None))}
+        except Exception:
+            if (gone := lost()) is not None:
+                return gone
+            raise
         except KeyboardInterrupt:  # told to stop while Spark was starting
             return {"state": "stopped"}
         state = self._run.state.value if self._run else "finished"
@@ -95,6 +102,21 @@ EARLY = frozenset({"MS-CLUSTER-008", "MS-RUN-003", "MS-RUN-004", "MS-RUN-005", "
 full disk, a run before this one that has yet to let go of its checkpoint."""
 
 
+def lost() -> dict[str, Any] | None:
+    """Killed for lack of memory, as a rule: starts of the run in this process would all fail."""
+    if "pyspark" not in sys.modules:
+        return None
+    from millstream.errors import MillstreamError
+    from millstream.reports.figures import failure
+    from millstream.spark import jvm
+
+    if not jvm.gone():
+        return None
+    error = MillstreamError("MS-RUN-004", "Spark's Java process has ended.", hint="was it killed for lack of memory?")
+    print(error.text(), file=sys.stderr, flush=True)
+    return {"state": "failed", "error": failure(error, True)}
+
+
 def on_a_cluster() -> dict[str, Any]:
     """Its machines may give a process another number than the manager would see, were it the same machine."""
     own = mine()
@@ -120,7 +142,7 @@ def main(path: str) -> int:
         settle_in(folder, Path(told["file"]).parent)
     from millstream.reports.reporter import Reporter
 
-    reporter = Reporter(folder)
+    reporter = Reporter(folder, told["conf"].get(SHOWS_ROWS) == "true", lost)
     reporter.start()
     if "task" in told:
         from millstream.manager.tasks import performed

@@ -19,6 +19,7 @@ from millstream.manager.process import Process
 from millstream.manager.records import JobRecord, Operation
 from millstream.manager.supervision import Seen
 from millstream.manager.surroundings import surroundings
+from millstream.plan.cluster import SHOWS_ROWS
 from millstream.reports.folder import RunFolder
 
 CLAIM_WITHIN = 20.0
@@ -45,6 +46,8 @@ class Watch:
     home: Home
     command: tuple[str, ...]
     beat_within: float
+    rows: bool = False
+    """Whether drivers report a few of the rows that pass."""
     clock: Callable[[], float] = time.monotonic
     _watched: dict[Path, Watched] = field(default_factory=dict)
 
@@ -53,7 +56,10 @@ class Watch:
         assert job.run is not None
         files = self.home.version(job.name, job.run.version)
         command = HAND_OVER if job.spec.deploy_mode == CLUSTER else self.command
-        self._start(self._driver(job), job, files, {"file": str(files / job.file), **asdict(job.spec)}, command)
+        told = {"file": str(files / job.file), **asdict(job.spec)}
+        # Whoever runs the manager decides, not whoever submits a job.
+        told["conf"] = {**told["conf"], SHOWS_ROWS: str(self.rows).lower()}
+        self._start(self._driver(job), job, files, told, command)
 
     def spawn_task(self, job: JobRecord, operation: Operation) -> None:
         """Starts the process of an operation's step. What is left of one that died goes first."""

@@ -29,6 +29,7 @@ class RunFolder:
         self.epochs = path / "epochs.jsonl"
         self.samples = path / "samples.jsonl"
         self.checkpoints = path / "checkpoints.json"
+        self.rows = path / "rows.json"
 
     def make(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
