@@ -39,7 +39,7 @@ class Master:
 
     def __init__(self, folder: Path, zookeeper: str | None) -> None:
         self._folder = folder
-        self._web = free_port()
+        self.web = free_port()
         self.address = f"{HOST}:{free_port()}"
         self._options = DAEMON["SPARK_DAEMON_JAVA_OPTS"]
         if zookeeper is not None:
@@ -47,7 +47,7 @@ class Master:
         self.start()
 
     def start(self) -> None:
-        where = ("--host", HOST, "--port", self.address.partition(":")[2], "--webui-port", str(self._web))
+        where = ("--host", HOST, "--port", self.address.partition(":")[2], "--webui-port", str(self.web))
         known = {"SPARK_LOCAL_IP": HOST, "SPARK_DAEMON_JAVA_OPTS": self._options}
         self._server = spark(self._folder, known, "org.apache.spark.deploy.master.Master", *where)
 
@@ -60,7 +60,7 @@ class Master:
     def state(self) -> dict[str, Any] | None:
         """What it says about itself; None: it does not answer."""
         try:
-            with urllib.request.urlopen(f"http://{HOST}:{self._web}/json/", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{HOST}:{self.web}/json/", timeout=5) as answer:
                 return dict(json.load(answer))
         except OSError:
             return None

@@ -27,6 +27,7 @@ from millstream.metrics.model import (
     SourceMetrics,
     StageMetrics,
 )
+from millstream.plan.cluster import SHOWS_ROWS
 from millstream.reports.folder import RunFolder, replace
 from millstream.reports.reporter import Reporter
 
@@ -64,6 +65,10 @@ class FakeRun:
             for number in range(max(0, self.last - 99), self.last + 1)
         ]
 
+    def rows(self) -> dict[str, Any]:
+        lines = ['{"liker": "ann", "n": 7}', '{"liker": "<b>", "n": null}', '["long…']
+        return {"operator:counted": [{"at": 1_800_000_000_000 + n, "weight": 1 - n, "row": lines[n]} for n in range(3)]}
+
     def metrics(self) -> Metrics:
         return Metrics(
             job=self.job,
@@ -92,7 +97,7 @@ def main(path: str) -> None:
     replace(folder.plan, {"job": told["job"]})
     text = Path(told["file"]).read_text()
     how = "fail" if "BROKEN" in text else "stuck" if "STUCK" in text else told["conf"].get("fake", "run")
-    behave(told["job"], how, Reporter(folder))
+    behave(told["job"], how, Reporter(folder, told["conf"][SHOWS_ROWS] == "true"))
 
 
 def perform(folder: RunFolder, told: dict[str, Any]) -> None:

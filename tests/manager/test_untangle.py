@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.manager.page.graph import DOWN, HEIGHT, WIDTH, Placed, free_lane, way
 from millstream.manager.page.untangle import crossings, untangled
 
 
@@ -32,3 +33,14 @@ def test_an_edge_across_several_columns_counts() -> None:
 
 def test_an_empty_plan() -> None:
     assert untangled([], []) == []
+
+
+def test_an_edge_goes_past_the_boxes_between() -> None:
+    start, end = Placed({}, 0, 100), Placed({}, 600, 150)
+    middle = Placed({}, 300, 100)
+    assert way(start, end, []).startswith(f"M{WIDTH} {100 + HEIGHT // 2} C")
+    lane = free_lane([middle], 125 + HEIGHT // 2)
+    assert lane == middle.y + HEIGHT + DOWN // 2
+    assert f"L{300 + WIDTH} {lane}" in way(start, end, [middle])
+    above = Placed({}, 300, 40 - HEIGHT)
+    assert free_lane([middle, above], 60) == 60

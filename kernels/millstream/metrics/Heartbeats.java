@@ -22,6 +22,7 @@ final class Heartbeats extends SparkListener {
   public void onExecutorMetricsUpdate(SparkListenerExecutorMetricsUpdate beat) {
     for (Tuple4<Object, Object, Object, Seq<AccumulableInfo>> task : CollectionConverters.asJava(beat.accumUpdates())) {
       figures(task._4()).forEach((id, soFar) -> meters.heard(id, (Long) task._1(), soFar));
+      sampled(task._4()).forEach((id, soFar) -> meters.heard(id, (Long) task._1(), soFar));
     }
   }
 
@@ -31,6 +32,16 @@ final class Heartbeats extends SparkListener {
     for (AccumulableInfo part : CollectionConverters.asJava(parts)) {
       if (part.update().isDefined() && part.update().get() instanceof Figures soFar) {
         found.merge(part.id(), soFar, Figures::plus);
+      }
+    }
+    return found;
+  }
+
+  private static Map<Long, Sampled> sampled(Seq<AccumulableInfo> parts) {
+    Map<Long, Sampled> found = new HashMap<>();
+    for (AccumulableInfo part : CollectionConverters.asJava(parts)) {
+      if (part.update().isDefined() && part.update().get() instanceof Sampled soFar) {
+        found.merge(part.id(), soFar, Sampled::with);
       }
     }
     return found;

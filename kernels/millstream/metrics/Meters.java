@@ -10,6 +10,7 @@ import java.util.function.Consumer;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * All that is counted in one run. Its session has its name as a setting, by which kernels find it: two runs never share
@@ -18,6 +19,9 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 public final class Meters implements AutoCloseable {
   /** The setting of a session, and the option of a write, that names the run. */
   public static final String NAME = "millstream.run";
+
+  /** The setting of a session that lets people look at rows. */
+  private static final String ROWS = "spark.millstream.rows";
 
   private static final Map<String, Meters> RUNNING = new ConcurrentHashMap<>();
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -28,9 +32,13 @@ public final class Meters implements AutoCloseable {
   private final Map<String, Counts> operators = new TreeMap<>();
   private final Map<String, Counts> sinks = new TreeMap<>();
   private final Map<String, Long> watermarks = new TreeMap<>();
+  /** By box of the job's graph, such as {@code source:orders}. */
+  private final Map<String, Samples> samples = new TreeMap<>();
+
   private final Epochs epochs = new Epochs();
   private final Heartbeats heartbeats = new Heartbeats(this);
   private SparkSession session;
+  private boolean shows;
   private long prepared = -1;
 
   private Meters(SparkContext context) {
@@ -51,6 +59,7 @@ public final class Meters implements AutoCloseable {
     leave();
     session.streams().addListener(epochs);
     this.session = session;
+    shows = session.conf().get(ROWS, "false").equals("true");
   }
 
   private void leave() {
@@ -93,6 +102,32 @@ public final class Meters implements AutoCloseable {
     });
   }
 
+  /** Null: nobody may look at rows. */
+  public Tap sourceTap(String name, StructType type) {
+    return tap("source:" + name, type);
+  }
+
+  public Tap operatorTap(String name, StructType type) {
+    return tap("operator:" + name, type);
+  }
+
+  public Tap sinkTap(String name, StructType type) {
+    return tap("sink:" + name, type);
+  }
+
+  private synchronized Tap tap(String box, StructType type) {
+    if (!shows) {
+      return null;
+    }
+    return new Tap(
+        samples.computeIfAbsent(box, added -> {
+          Samples made = new Samples();
+          context.register(made);
+          return made;
+        }),
+        type);
+  }
+
   /** How far time has come for an operator. */
   public synchronized void watermark(String operator, long millis) {
     watermarks.put(operator, millis);
@@ -133,8 +168,13 @@ public final class Meters implements AutoCloseable {
     });
   }
 
+  synchronized void heard(long id, long task, Sampled soFar) {
+    samples.values().stream().filter(kept -> kept.id() == id).forEach(kept -> kept.heard(task, soFar));
+  }
+
   synchronized void ended(long task) {
     each(counts -> counts.ended(task));
+    samples.values().forEach(kept -> kept.ended(task));
   }
 
   private void each(Consumer<Counts> act) {
@@ -156,6 +196,13 @@ public final class Meters implements AutoCloseable {
   public synchronized String read() throws JsonProcessingException {
     return JSON.writeValueAsString(
         new Reading(sums(sources), sums(operators), sums(sinks), watermarks, epochs.sum(), prepared));
+  }
+
+  /** By box of the job's graph, the last few rows that passed, as JSON. */
+  public synchronized String rows() throws JsonProcessingException {
+    Map<String, Sampled> newest = new TreeMap<>();
+    samples.forEach((box, kept) -> newest.put(box, kept.newest()));
+    return JSON.writeValueAsString(newest);
   }
 
   private static Map<String, Figures> sums(Map<String, Counts> kind) {

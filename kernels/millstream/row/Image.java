@@ -37,17 +37,27 @@ public final class Image implements Serializable {
 
   /** Whether two rows look the same. */
   public boolean same(InternalRow one, InternalRow other) {
+    UnsafeRow first = of(one).copy();
+    return first.equals(of(other));
+  }
+
+  /** The struct that it is to a reader, until the next one is asked for. */
+  public InternalRow seen(InternalRow row) {
+    return of(row).getStruct(0, type().length());
+  }
+
+  /** Of what {@link #seen} gives. */
+  public StructType type() {
+    return (StructType) seen.dataType();
+  }
+
+  private UnsafeRow of(InternalRow row) {
     if (compiled == null) {
       compiled =
           UnsafeProjection.create(CollectionConverters.asScala(List.of(seen)).toSeq(), columns);
       compiled.initialize(0);
       holder = new GenericInternalRow(1);
     }
-    UnsafeRow first = of(one).copy();
-    return first.equals(of(other));
-  }
-
-  private UnsafeRow of(InternalRow row) {
     holder.update(0, row);
     return compiled.apply(holder);
   }

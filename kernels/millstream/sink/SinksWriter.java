@@ -9,6 +9,7 @@ import millstream.barrier.TaskBarriers;
 import millstream.faults.Faults;
 import millstream.metrics.Counts;
 import millstream.metrics.Meters;
+import millstream.metrics.Tap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
@@ -21,7 +22,13 @@ final class SinksWriter implements DataWriter<InternalRow>, SealsEpochs {
   record Message(TaskWriter.Prepared[] sinks) implements WriterCommitMessage {}
 
   record Factory(
-      ArrayList<SinkSpec> specs, StructType schema, boolean each, long published, long tenure, ArrayList<Counts> counts)
+      ArrayList<SinkSpec> specs,
+      StructType schema,
+      boolean each,
+      long published,
+      long tenure,
+      ArrayList<Counts> counts,
+      ArrayList<Tap> taps)
       implements StreamingDataWriterFactory {
     @Override
     public DataWriter<InternalRow> createWriter(int task, long attempt, long epoch) {
@@ -38,14 +45,27 @@ final class SinksWriter implements DataWriter<InternalRow>, SealsEpochs {
   static Factory factory(
       List<SinkSpec> specs, StructType schema, boolean each, long published, long tenure, Meters meters) {
     ArrayList<Counts> counts = new ArrayList<>();
-    for (SinkSpec spec : specs) {
-      counts.add(meters.sink(spec.name()));
+    ArrayList<Tap> taps = new ArrayList<>();
+    for (int sink = 0; sink < specs.size(); sink++) {
+      counts.add(meters.sink(specs.get(sink).name()));
+      int column = column(schema, sink);
+      StructType type = column < 0 ? null : (StructType) schema.fields()[column].dataType();
+      taps.add(meters.sinkTap(specs.get(sink).name(), type));
     }
-    return new Factory(new ArrayList<>(specs), schema, each, published, tenure, counts);
+    return new Factory(new ArrayList<>(specs), schema, each, published, tenure, counts, taps);
+  }
+
+  /** Of the whole row that goes to this sink; -1: it is given as text. */
+  private static int column(StructType schema, int sink) {
+    scala.Option<Object> column = schema.getFieldIndex("row" + sink);
+    return column.isEmpty() ? -1 : (Integer) column.get();
   }
 
   private final ArrayList<SinkSpec> specs;
   private final ArrayList<Counts> counts;
+  /** By sink, where people may look at what it is given; null: they may not. */
+  private final ArrayList<Tap> taps;
+
   private SinkKind.TaskId task;
   private WeightedWriter[] writers;
   private long rows;
@@ -57,15 +77,18 @@ final class SinksWriter implements DataWriter<InternalRow>, SealsEpochs {
   private SinksWriter(Factory made, SinkKind.TaskId task) {
     this.specs = made.specs();
     this.counts = made.counts();
+    this.taps = made.taps().contains(null) || made.taps().isEmpty() ? null : made.taps();
+    if (taps != null) {
+      taps.get(0).begin();
+    }
     this.task = task;
     StructType schema = made.schema();
     this.writers = new WeightedWriter[specs.size()];
     this.columns = new int[specs.size()];
     this.widths = new int[specs.size()];
     for (int sink = 0; sink < columns.length; sink++) {
-      scala.Option<Object> column = schema.getFieldIndex("row" + sink);
-      columns[sink] = column.isEmpty() ? -1 : (Integer) column.get();
-      widths[sink] = column.isEmpty() ? 0 : ((StructType) schema.fields()[columns[sink]].dataType()).length();
+      columns[sink] = column(schema, sink);
+      widths[sink] = columns[sink] < 0 ? 0 : ((StructType) schema.fields()[columns[sink]].dataType()).length();
     }
   }
 
@@ -84,8 +107,21 @@ final class SinksWriter implements DataWriter<InternalRow>, SealsEpochs {
     Faults.at("sink.write", task.epoch(), spec.name());
     byte[] key = row.isNullAt(1) ? null : row.getBinary(1);
     byte[] value = row.isNullAt(2) ? null : row.getBinary(2);
-    writers[sink].write(key, value, whole(row, sink), row.getLong(3));
+    InternalRow whole = whole(row, sink);
+    writers[sink].write(key, value, whole, row.getLong(3));
+    if (taps != null) {
+      see(taps.get(sink), key, value, whole, row.getLong(3));
+    }
     rows++;
+  }
+
+  /** Of a row that is taken back, a sink may be given the key alone. */
+  private static void see(Tap tap, byte[] key, byte[] value, InternalRow whole, long weight) {
+    if (whole != null) {
+      tap.see(whole, weight);
+    } else {
+      tap.see(value == null ? key : value, weight);
+    }
   }
 
   /** The row with its types, for sinks that ask for it. */

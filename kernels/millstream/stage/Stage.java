@@ -26,6 +26,7 @@ import millstream.state.Timers;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker;
@@ -53,6 +54,8 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   private final transient Meters meters;
   /** Whether changes say which readers see them. */
   private final boolean tells;
+  /** By operator, where people may look at what it sends on; null: they may not. */
+  private Shown[] shown;
   /** The watermark of the epoch before; where barriers flow, of the last that has passed. */
   private long before;
   /** Whether rows come one by one, and not all of a key at once. */
@@ -92,6 +95,14 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   /** Whether any of its operators gathers rows: then each task is given last rows, whose tags are above all others. */
   public boolean gathersRows() {
     return Arrays.stream(operators).anyMatch(Operator::gathers);
+  }
+
+  /** Lets people look at what an operator sends on, as {@code sql} says that its readers see it. */
+  public void show(int operator, String sql, SparkSession spark) {
+    if (shown == null) {
+      shown = new Shown[operators.length];
+    }
+    shown[operator] = Shown.of(operators[operator], sql, meters, spark);
   }
 
   /** The state variables that each operator declares, as JSON by its name. */
@@ -407,6 +418,9 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     public InternalRow next() {
       Change change = changes.next();
       counts.rowsOut++;
+      if (shown != null && shown[index] != null) {
+        shown[index].see(change);
+      }
       if (operators.length == 1 && !tells) {
         return new GenericInternalRow(new Object[] {change.weight(), change.row()});
       }

@@ -45,13 +45,15 @@ class Command:
     """The jobs that the file created, in order."""
     reached: Job | None = None
     """The job that it was about to run, if none is to be run."""
+    reached_in: Mode | None = None
+    """The mode in which the file would have run it, if the file says so."""
     started: bool = False
     """Whether the file ran one of them itself."""
 
     def start(self, job: Job, mode: Mode | None) -> Mode | None:
         """The mode to start in. The checkpoint was set when the job was created."""
         if self.explain:
-            self.reached = job
+            self.reached, self.reached_in = job, mode
             raise NotToRun
         self.started = True
         return self.mode or mode

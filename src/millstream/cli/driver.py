@@ -1,6 +1,7 @@
 """The driver of `millstream run --deploy-mode cluster`, on a machine of the cluster: Spark starts this file there.
 
 `driver.py FOLDER FILE OPTION…`: works in FOLDER, if one is named, and runs the job in FILE, which Spark sent along.
+`driver.py FOLDER FILE --reports RUN`: runs it for a manager, which has the run's folder RUN.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ def main(folder: str, file: str, *options: str) -> None:
         os.environ.setdefault("MILLSTREAM_JARS", str(job.parent))
     if folder:
         work_in(folder)
+    if options[:1] == ("--reports",):
+        from millstream.manager.driver import main as managed
+
+        sys.exit(managed(options[1]))
     millstream(["run", str(job), *options])
 
 

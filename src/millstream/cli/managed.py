@@ -47,6 +47,11 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scr
 @click.option("--mode", type=click.Choice(MODES), help="By default the file's own, or one that the job can run in.")
 @click.option("--every", metavar="TIME", help="How long an epoch lasts: 200ms, 5s.")
 @click.option("--master", metavar="URL", help="Where to run: spark://host:7077, yarn, k8s://…, local[4].")
+@click.option(
+    "--deploy-mode",
+    type=click.Choice(("client", "cluster")),
+    help="client: the driver runs where the manager is; cluster: on a machine of YARN or Kubernetes.",
+)
 @click.option("--conf", metavar="NAME=VALUE", multiple=True, help="A Spark setting; repeatable.")
 @click.option("--parallelism", type=click.IntRange(1), help="The number of parts to divide state into.")
 @click.option("--restarts", default="exponential", show_default=True, help=f"When its driver dies: {WRITTEN}.")
@@ -96,9 +101,12 @@ def submit(
     fields = {"file": name, "spec": json.dumps(asdict(told)), "asked": json.dumps(asked)}
     fields["env"] = env_file.read_text() if env_file else ""
     job = client.upload("/api/v1/jobs", packed, fields)
+    operation = job["operations"][-1]
     if not as_json:
         click.echo(f"{job['name']}: submitted, version {job['version']}")
-    settle(client, job["name"], job["operations"][-1], wait, as_json)
+    if operation["note"] and not as_json:
+        click.echo(f"{job['name']}: {operation['note']}", err=True)
+    settle(client, job["name"], operation, wait, as_json)
 
 
 @click.command("list")

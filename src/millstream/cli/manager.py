@@ -22,7 +22,7 @@ HOME_HELP = "The manager's folder: records, job files, reports. By default MILLS
 @click.option("--insecure", is_flag=True, help="Listen to other machines even without TLS or tokens.")
 @click.option("--coordination", metavar="URL", help="Several managers: zk://host:2181,host:2181,host:2181/millstream.")
 @click.option("--flink-rest", is_flag=True, help="Also answer Flink's tools: flink list, stop, savepoint, cancel.")
-@click.option("--show-rows", is_flag=True, help="Let users who may operate jobs see rows on their way to sinks.")
+@click.option("--show-rows", is_flag=True, help="Let users who may operate jobs see rows as they pass.")
 @click.option("--traces", metavar="URL", help="Send spans of epochs and operations to this URL, as OTLP over HTTP.")
 @click.option("--advertise", metavar="URL", help="Where other managers reach this one.")
 @click.option(

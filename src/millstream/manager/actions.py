@@ -40,10 +40,12 @@ class Submission:
 
 @dataclass(frozen=True)
 class Code:
-    """A job's files that were looked into: its name, and where they lie for the moment."""
+    """A job's files that were looked into: its name, where they lie for the moment, and what is to be said of the
+    cluster when it starts."""
 
     name: str
     folder: Path
+    note: str
 
 
 @contextmanager
@@ -59,7 +61,7 @@ def received(home: Home, sent: Submission, env: str | None = None) -> Iterator[C
         install(requirements(file), folder / "packages")
         told = inspected(file, sent.spec)
         write(folder / "plan.json", told)
-        yield Code(str(told["name"]), folder)
+        yield Code(str(told["name"]), folder, str(told["note"]))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -73,14 +75,15 @@ class Actions:
         """Looked into first: of a file that is not a job, or of a job that runs, nothing is kept."""
         policy(sent.spec.restarts)
         with received(self._home, sent) as code:
-            return self._keep(sent, code.name, code.folder)
+            return self._keep(sent, code)
 
-    def _keep(self, sent: Submission, name: str, received: Path) -> JobRecord:
+    def _keep(self, sent: Submission, code: Code) -> JobRecord:
+        name = code.name
         known = self._registry.find(name)
         if known is not None:
             refuse_running(known)
-        version = keep(received, self._home.job(name) / "versions")
-        operation, now = new("submit", sent.by), now_ms()
+        version = keep(code.folder, self._home.job(name) / "versions")
+        operation, now = replace(new("submit", sent.by), note=code.note), now_ms()
 
         def begun(job: JobRecord) -> JobRecord:
             if sent.asked.savepoint is None:

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from millstream.errors import MillstreamError
 from millstream.manager.actions import Submission, at_rest, keep, new, received, refuse_busy, refuse_running
-from millstream.manager.home import Home
+from millstream.manager.home import Home, read_json
+from millstream.manager.inspection import inspected
 from millstream.manager.operations import begin
 from millstream.manager.records import Asked, Before, JobRecord, Operation, now_ms
 from millstream.manager.registry import Registry
@@ -46,12 +47,20 @@ class Changes:
         return self._begin(name, "restore", by, asked, refuse_running)
 
     def rescale(self, name: str, by: str, asked: Asked) -> Operation:
-        """Stops, saves, restores in as many parts, goes on."""
+        """Stops, saves, restores in as many parts, goes on. Too many for where it runs are refused before it stops."""
         if asked.parallelism is None or not 1 <= asked.parallelism <= MOST_PARALLEL:
             raise MillstreamError(
                 "MS-PLAN-008", f"a job cannot run with parallelism {asked.parallelism}.", hint="1 or more"
             )
-        return self._begin(name, "rescale", by, asked, refuse_busy, keeps=True)
+        return self._begin(name, "rescale", by, asked, refuse_busy, keeps=True, note=self._room(name, asked))
+
+    def _room(self, name: str, asked: Asked) -> str:
+        """What is to be said of the slots where the job runs; an error if they are too few."""
+        job = self._registry.job(name)
+        if job.spec.master is None:
+            return ""
+        file = self._home.version(name, job.version) / job.file
+        return str(inspected(file, replace(job.spec, parallelism=asked.parallelism))["note"])
 
     def diff(self, name: str, sent: Submission) -> Operation:
         """What would become of the job's state. The files stay, so that an upgrade can use them: `asked.version`."""
@@ -61,7 +70,8 @@ class Changes:
     def upgrade(self, name: str, sent: Submission) -> Operation:
         """To new files, or to a version that a diff has brought."""
         asked = self._received(name, sent) if sent.asked.version is None else self._brought(name, sent.asked)
-        return self._begin(name, "upgrade", sent.by, asked, refuse_busy, keeps=True)
+        note = read_json(self._home.version(name, asked.version or 0) / "plan.json", {}).get("note", "")
+        return self._begin(name, "upgrade", sent.by, asked, refuse_busy, keeps=True, note=note)
 
     def _brought(self, name: str, asked: Asked) -> Asked:
         known = [each.asked for each in self._registry.job(name).operations if each.asked.version == asked.version]
@@ -86,9 +96,11 @@ class Changes:
             version = keep(code.folder, self._home.job(name) / "versions")
         return replace(sent.asked, version=version, file=sent.file)
 
-    def _begin(self, name: str, kind: str, by: str, asked: Asked, check: Check, keeps: bool = False) -> Operation:
-        """`keeps`: what the job was is noted, to come back to."""
-        operation, now = new(kind, by), now_ms()
+    def _begin(
+        self, name: str, kind: str, by: str, asked: Asked, check: Check, keeps: bool = False, note: str = ""
+    ) -> Operation:
+        """`keeps`: what the job was is noted, to come back to. `note`: to be said when it starts."""
+        operation, now = replace(new(kind, by), note=note), now_ms()
 
         def change(job: JobRecord) -> JobRecord:
             check(job)

@@ -1,19 +1,22 @@
 """The process of one run, or of one task of an operation: `python -m millstream.manager.driver FOLDER`.
 
 It claims the run before anything else, so that a run has one process whoever starts it; then it runs the job's file as
-`millstream run` does, and reports into the folder. It needs no manager while it runs.
+`millstream run` does, and reports into the folder. It needs no manager while it runs. In deploy mode `cluster` it is
+started there, by `cli/driver.py`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from millstream.manager.process import boot_id, start_time
+from millstream.manager.hand_over import CLUSTER
+from millstream.manager.process import mine
+from millstream.manager.surroundings import read_env
+from millstream.plan.cluster import SHOWS_ROWS
 from millstream.reports.folder import RunFolder, replace
 
 if TYPE_CHECKING:
@@ -52,10 +55,16 @@ class Driver:
             self._execute(told)
         except MillstreamError as error:
             print(error.text(), file=sys.stderr, flush=True)
+            if (gone := lost()) is not None:
+                return gone
             files = Path(told["file"]).parent
             # A run that was there has been started again by the job's policy, as often as that allows.
             text = json.dumps(failure(error, self._run is None and error.code in EARLY))
             return {"state": "failed", "error": json.loads(as_sent(text, files, None))}
+        except Exception:
+            if (gone := lost()) is not None:
+                return gone
+            raise
         except KeyboardInterrupt:  # told to stop while Spark was starting
             return {"state": "stopped"}
         state = self._run.state.value if self._run else "finished"
@@ -68,7 +77,9 @@ class Driver:
         from millstream.manager.policy import policy
         from millstream.plan.cluster import cluster
 
-        on = cluster(told["master"], conf=told["conf"], shared_disk=told["shared_disk"])
+        # On a cluster, whoever handed the job over has set them.
+        conf = {} if told["deploy_mode"] == CLUSTER else told["conf"]
+        on = cluster(told["master"], conf=conf, shared_disk=told["shared_disk"])
         command = Command(
             chosen(told["mode"], told["every"]),
             told["checkpoint"],
@@ -91,17 +102,48 @@ EARLY = frozenset({"MS-CLUSTER-008", "MS-RUN-003", "MS-RUN-004", "MS-RUN-005", "
 full disk, a run before this one that has yet to let go of its checkpoint."""
 
 
+def lost() -> dict[str, Any] | None:
+    """Killed for lack of memory, as a rule: starts of the run in this process would all fail."""
+    if "pyspark" not in sys.modules:
+        return None
+    from millstream.errors import MillstreamError
+    from millstream.reports.figures import failure
+    from millstream.spark import jvm
+
+    if not jvm.gone():
+        return None
+    error = MillstreamError("MS-RUN-004", "Spark's Java process has ended.", hint="was it killed for lack of memory?")
+    print(error.text(), file=sys.stderr, flush=True)
+    return {"state": "failed", "error": failure(error, True)}
+
+
+def on_a_cluster() -> dict[str, Any]:
+    """Its machines may give a process another number than the manager would see, were it the same machine."""
+    own = mine()
+    return {**own, "host": f"{own['host']}, of the cluster"}
+
+
+def settle_in(folder: RunFolder, files: Path) -> None:
+    """What a manager gives to a driver that it starts itself: its log, what came with the job, and its packages."""
+    with folder.log.open("ab") as log:
+        for stream in (1, 2):
+            os.dup2(log.fileno(), stream)
+    os.environ.update(read_env(files / "env"))
+    sys.path.insert(0, str(files / "packages"))
+
+
 def main(path: str) -> int:
     folder = RunFolder(Path(path))
-    pid = os.getpid()
-    mine = {"pid": pid, "started": start_time(pid), "host": socket.gethostname(), "boot": boot_id()}
-    if not folder.claim(mine):
+    told = json.loads((folder.path / "run.json").read_text())
+    there = told.get("deploy_mode") == CLUSTER and "task" not in told
+    if not folder.claim(on_a_cluster() if there else mine()):
         return TAKEN
+    if there:
+        settle_in(folder, Path(told["file"]).parent)
     from millstream.reports.reporter import Reporter
 
-    reporter = Reporter(folder)
+    reporter = Reporter(folder, told["conf"].get(SHOWS_ROWS) == "true", lost)
     reporter.start()
-    told = json.loads((folder.path / "run.json").read_text())
     if "task" in told:
         from millstream.manager.tasks import performed
 

@@ -7,27 +7,24 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from millstream.errors import Location, MillstreamError
 from millstream.manager.records import Spec
-from millstream.manager.watch import surroundings
-
-if TYPE_CHECKING:
-    from millstream.api.job import Job
+from millstream.manager.surroundings import surroundings
 
 PATIENCE = 120
-LOCAL = re.compile(r"local\[(\d+)(?:,\d+)?\]")
 MARK = "millstream-inspection:"
+TOLD = ("checkpoint", "parallelism", "master", "deploy_mode", "mode", "every", "conf", "shared_disk")
+"""What of how a job is to run can be wrong."""
 
 
 def inspected(file: Path, spec: Spec) -> dict[str, Any]:
     """Its name, its plan as a graph, and what `explain` says; or the error that it runs into."""
-    told = {part: getattr(spec, part) for part in ("checkpoint", "parallelism", "master", "mode", "every")}
+    told = {part: getattr(spec, part) for part in TOLD}
     command = [sys.executable, "-m", "millstream.manager.inspection", str(file), json.dumps(told)]
     folder = spec.folder
     try:
@@ -79,6 +76,7 @@ def error_of(told: dict[str, Any]) -> MillstreamError:
 def look(file: Path, told: dict[str, Any]) -> dict[str, Any]:
     from millstream.api.command import Command
     from millstream.cli.jobfile import execute, the_job
+    from millstream.manager.room import refuse_driver_there, room_for
     from millstream.reports.figures import failure
     from millstream.reports.graph import graph
 
@@ -86,29 +84,12 @@ def look(file: Path, told: dict[str, Any]) -> dict[str, Any]:
     try:
         execute(file, command)
         job = command.reached or the_job(file, command)
-        refuse_too_few_slots(job, told)
-        return {"name": job.name, "checkpoint": job.checkpoint, "explain": job.explain(), **graph(job.plan())}
+        refuse_driver_there(job, told)
+        note = room_for(job, told, command.reached_in)
+        found = {"name": job.name, "checkpoint": job.checkpoint, "explain": job.explain(), "note": note}
+        return {**found, **graph(job.plan())}
     except MillstreamError as error:
         return {"error": failure(error, False)}
-
-
-def refuse_too_few_slots(job: Job, told: dict[str, Any]) -> None:
-    """In real time all tasks run at once. How many a machine has is known here; a cluster's, when it is asked."""
-    named = LOCAL.fullmatch(told["master"] or "")
-    if named is None or told["mode"] != "real-time":
-        return
-    from millstream.cli.run import chosen
-    from millstream.runtime.needs import need
-
-    mode = chosen(told["mode"], told["every"])
-    assert mode is not None
-    wanted, slots = need(job.plan(), mode, job.parallelism), int(named[1])
-    if wanted.slots > slots:
-        raise MillstreamError(
-            "MS-RUN-003",
-            f"real time needs {wanted.slots} task slots at once ({wanted.why}), and {told['master']} has {slots}.",
-            hint=f"--master local[{wanted.slots}], or lower --parallelism",
-        )
 
 
 if __name__ == "__main__":

@@ -135,12 +135,17 @@ def starting(job: JobRecord, operation: Operation, now: int) -> Verdict:
         return Verdict(job)
     if job.state in (JobState.RUNNING, JobState.FINISHED):
         if back:
-            return settled(job, operation, "failed", f"{operation.why}. The job runs again as it was", now)
+            return settled(job, operation, "failed", f"{ended_as(operation)} The job runs again as it was", now)
         return settled(job, operation, "succeeded", told(job, operation), now)
     if job.at_rest:
         why = job.moves[-1].reason
-        return settled(job, operation, "failed", f"{operation.why}. Then: {why}" if back else why, now)
+        return settled(job, operation, "failed", f"{ended_as(operation)} Then: {why}" if back else why, now)
     return Verdict(job)
+
+
+def ended_as(operation: Operation) -> str:
+    """What went wrong, as a sentence."""
+    return f"{operation.why.rstrip('.')}."
 
 
 def tried(job: JobRecord, operation: Operation, driver: Seen, now: int) -> Verdict:
@@ -253,7 +258,7 @@ def changed(job: JobRecord, asked: Asked) -> JobRecord:
 def failed(job: JobRecord, operation: Operation, why: str, now: int) -> Verdict:
     """A step could not be done. If it had stopped the job, that goes on as it was."""
     if operation.step in ("fence", "back"):
-        detail = f"{operation.why}. It cannot go back: {why}"
+        detail = f"{ended_as(operation)} It cannot go back: {why}"
         return settled(job, operation, "failed", detail, now)
     if operation.step == "savepoint" and operation.before is not None and operation.before.ran:
         return undone(job, operation, why, "return", now)

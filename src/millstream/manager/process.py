@@ -58,6 +58,12 @@ def stat(pid: int) -> list[str]:
         return []
 
 
+def mine() -> dict[str, Any]:
+    """What this process claims a run with."""
+    pid = os.getpid()
+    return {"pid": pid, "started": start_time(pid), "host": socket.gethostname(), "boot": boot_id()}
+
+
 def start_time(pid: int) -> int | None:
     """None: it has ended, though its parent may not have heard of it yet."""
     found = stat(pid)

@@ -19,7 +19,7 @@ from millstream.manager.home import Home, read_json
 from millstream.manager.inspection import error_of
 from millstream.manager.reader import MARK
 from millstream.manager.records import JobRecord
-from millstream.manager.watch import surroundings
+from millstream.manager.surroundings import surroundings
 from millstream.reports.folder import newest
 
 MOST = 2

@@ -25,6 +25,8 @@ class Spec:
     mode: str | None = None
     every: str | None = None
     master: str | None = None
+    deploy_mode: str | None = None
+    """`cluster`: its driver runs on a machine of the cluster; otherwise on the manager's."""
     parallelism: int | None = None
     restarts: str = "exponential"
     checkpoint: str | None = None
@@ -142,6 +144,8 @@ class Operation:
     before: Before | None = None
     why: str = ""
     """What went wrong, while the job is brought back to what it was."""
+    note: str = ""
+    """What is to be said when it starts the job: of a cluster's slots."""
 
     @property
     def under_way(self) -> bool:

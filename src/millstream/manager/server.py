@@ -70,7 +70,7 @@ def assembled(options: Options, home: Home, parts: ExitStack) -> Service:
         actions=Actions(registry, home),
         changes=Changes(registry, home),
         readers=readers,
-        supervisor=Supervisor(registry, Watch(home, options.driver, options.beat_within), leadership),
+        supervisor=Supervisor(registry, Watch(home, options.driver, options.beat_within, options.rows), leadership),
         members=leadership.members,
         leader_url=leadership.leader_url,
     )

@@ -43,7 +43,7 @@ class Options:
     traces: str | None = None
     """Where spans of epochs and operations are sent, by OTLP over HTTP."""
     rows: bool = False
-    """Whether rows on their way to sinks are shown."""
+    """Whether a few of the rows that pass through jobs are kept and shown."""
     flink: bool = False
     """Whether Flink's REST is answered, too."""
     advertise: str | None = None

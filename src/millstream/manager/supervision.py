@@ -91,7 +91,8 @@ def at_rest(job: JobRecord, seen: Seen, now: int, leader: int) -> Verdict:
     wanted = job.wanted
     if wanted is None:
         return Verdict(job)
-    return Verdict(job.started(f"{wanted.by} started it", now, leader, wanted.by), Effect.SPAWN)
+    reason = f"{wanted.by} started it" + (f"; {wanted.note}" if wanted.note else "")
+    return Verdict(job.started(reason, now, leader, wanted.by), Effect.SPAWN)
 
 
 def lives(job: JobRecord, seen: Seen, now: int) -> Verdict:

@@ -4,8 +4,8 @@ heartbeats anywhere."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -13,18 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from millstream.manager.driver import TAKEN
+from millstream.manager.hand_over import CLUSTER
 from millstream.manager.home import Home, private, read_json
 from millstream.manager.process import Process
 from millstream.manager.records import JobRecord, Operation
 from millstream.manager.supervision import Seen
+from millstream.manager.surroundings import surroundings
+from millstream.plan.cluster import SHOWS_ROWS
 from millstream.reports.folder import RunFolder
 
 CLAIM_WITHIN = 20.0
 """Seconds within which a driver that was started has claimed its run. One that comes later finds it taken."""
+HAND_OVER = (sys.executable, "-m", "millstream.manager.hand_over")
+"""Starts a driver on a cluster, and follows it."""
 OWN_WITHIN = 120.0
 """The same of a driver that this manager started, and sees to be there: a machine may be busy."""
-PRIVATE = ("MILLSTREAM_TOKEN",)
-"""What of the manager's own surroundings no job is to see."""
 
 
 @dataclass
@@ -43,6 +46,8 @@ class Watch:
     home: Home
     command: tuple[str, ...]
     beat_within: float
+    rows: bool = False
+    """Whether drivers report a few of the rows that pass."""
     clock: Callable[[], float] = time.monotonic
     _watched: dict[Path, Watched] = field(default_factory=dict)
 
@@ -50,22 +55,28 @@ class Watch:
         """Starts the driver of a job's current run."""
         assert job.run is not None
         files = self.home.version(job.name, job.run.version)
-        self._start(self._driver(job), job, files, {"file": str(files / job.file), **asdict(job.spec)})
+        command = HAND_OVER if job.spec.deploy_mode == CLUSTER else self.command
+        told = {"file": str(files / job.file), **asdict(job.spec)}
+        # Whoever runs the manager decides, not whoever submits a job.
+        told["conf"] = {**told["conf"], SHOWS_ROWS: str(self.rows).lower()}
+        self._start(self._driver(job), job, files, told, command)
 
     def spawn_task(self, job: JobRecord, operation: Operation) -> None:
         """Starts the process of an operation's step. What is left of one that died goes first."""
         if operation.task > 1:
             self._kill(self._at(self.home.task(job.name, operation.id, operation.task - 1)))
         version, told = orders(job, operation, self.home)
-        self._start(self._task(job, operation), job, self.home.version(job.name, version), told)
+        self._start(self._task(job, operation), job, self.home.version(job.name, version), told, self.command)
 
-    def _start(self, watched: Watched, job: JobRecord, files: Path, told: dict[str, Any]) -> None:
+    def _start(
+        self, watched: Watched, job: JobRecord, files: Path, told: dict[str, Any], command: tuple[str, ...]
+    ) -> None:
         """In a session of its own: it outlives this manager."""
         watched.folder.make()
         private(watched.folder.path / "run.json", json.dumps({"job": job.name, **told}))
         with watched.folder.log.open("ab") as log:
             watched.child = subprocess.Popen(
-                [*self.command, str(watched.folder.path)],
+                [*command, str(watched.folder.path)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -88,11 +99,11 @@ class Watch:
         if process is None:
             return Seen(alive=False, died="its driver did not come up")
         # First whether it lives, then what it said: what it says last, it says before it ends.
-        alive = process.alive()
-        left = self._left(watched)
+        alive, over = process.alive(), over_there(watched.folder)
+        left = over or self._left(watched)
         ended, fresh = watched.folder.ended(), self._fresh(watched)
         if alive is None:
-            alive = fresh and ended is None
+            alive = fresh and ended is None and over is None
         died = f"its driver died ({left})" if left else "its driver died"
         return Seen(alive, fresh, watched.folder.status(), ended, died)
 
@@ -101,6 +112,9 @@ class Watch:
         left = self._left(watched)
         own = watched.child is not None and left is None
         waited = self.clock() - watched.since > (OWN_WITHIN if own else CLAIM_WITHIN)
+        if watched.folder.said_of_cluster() is not None:
+            # A cluster may let a job wait for as long as it likes; who has handed it over says that it does.
+            waited = not self._fresh(watched) or watched.folder.ordered() == "cancel"
         if (left is not None or waited) and watched.folder.path.exists():
             watched.folder.claim({})
         elif waited:
@@ -114,7 +128,7 @@ class Watch:
         return f"signal {-code}" if code < 0 else "the run was taken" if code == TAKEN else f"exit code {code}"
 
     def _fresh(self, watched: Watched) -> bool:
-        status = watched.folder.status()
+        status = watched.folder.status() or watched.folder.said_of_cluster()
         beats = int(status["beats"]) if status else 0
         if beats != watched.beats:
             watched.beats, watched.beat_at = beats, self.clock()
@@ -165,6 +179,12 @@ class Watch:
             watched.child.poll()
 
 
+def over_there(folder: RunFolder) -> str | None:
+    """What a cluster says of a driver of its own that has ended."""
+    said = folder.said_of_cluster()
+    return None if said is None or said["over"] is None else f"{said['name'] or 'on the cluster'}: {said['over']}"
+
+
 def orders(job: JobRecord, operation: Operation, home: Home) -> tuple[int, dict[str, Any]]:
     """Which version of the job's files a task has, and its orders."""
     asked, spec = operation.asked, job.spec
@@ -187,22 +207,3 @@ def orders(job: JobRecord, operation: Operation, home: Home) -> tuple[int, dict[
         "asked": asdict(asked),
         "file": str(home.version(job.name, version) / file),
     }
-
-
-def surroundings(files: Path) -> dict[str, str]:
-    """The environment of a driver: the manager's, what came with the job, and its own packages."""
-    own = {name: value for name, value in os.environ.items() if name not in PRIVATE}
-    given = read_env(files / "env")
-    packages = files / "packages"
-    paths = [str(packages)] if packages.is_dir() else []
-    paths += [own["PYTHONPATH"]] if own.get("PYTHONPATH") else []
-    return {**own, **given, **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {}), "PYTHONUNBUFFERED": "1"}
-
-
-def read_env(file: Path) -> dict[str, str]:
-    """Lines of NAME=VALUE; empty ones and those that begin with # say nothing."""
-    if not file.exists():
-        return {}
-    lines = (line.strip() for line in file.read_text().splitlines())
-    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
-    return {name.strip(): value.strip().strip("\"'") for name, _, value in pairs}

@@ -14,6 +14,8 @@ MASTERS = re.compile(r"local(\[.*\])?|local-cluster\[.*\]|spark://.+|yarn|k8s://
 SLOTS_WITHIN = "1 minute"
 CONNECT = "sc://"
 DEPLOY_MODE = "spark.submit.deployMode"
+SHOWS_ROWS = "spark.millstream.rows"
+"""The setting of Spark's that lets people look at a few of the rows that pass, while the job runs."""
 CLASSIC = (
     'use a classic session, which this process starts itself: ms.cluster("spark://…"), spark-submit, or '
     "SparkSession.builder.master(…). Platforms that offer Spark Connect alone, such as serverless compute and shared "

@@ -1,6 +1,8 @@
 """The folder of one run: who has it, how it goes, its orders, and how it ended.
 
 driver ── claim, status, epochs, samples, exit ──▶ folder ◀── order ── manager
+                                                     ▲
+                                                     └─ cluster: what it says of a driver that it runs
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ class RunFolder:
         self.epochs = path / "epochs.jsonl"
         self.samples = path / "samples.jsonl"
         self.checkpoints = path / "checkpoints.json"
+        self.rows = path / "rows.json"
 
     def make(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -60,6 +63,13 @@ class RunFolder:
     def ordered(self) -> str | None:
         found = read(self.path / "order.json")
         return None if found is None else str(found["order"])
+
+    def say_of_cluster(self, told: dict[str, Any]) -> None:
+        replace(self.path / "cluster.json", told)
+
+    def said_of_cluster(self) -> dict[str, Any] | None:
+        """None: the driver runs where it was started."""
+        return read(self.path / "cluster.json")
 
     def end(self, told: dict[str, Any]) -> None:
         replace(self.path / "exit.json", told)

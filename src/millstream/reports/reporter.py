@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -36,12 +36,20 @@ class Reported(Protocol):
 
     def checkpoints(self) -> Sequence[Any]: ...
 
+    def rows(self) -> dict[str, Any]: ...
+
 
 class Reporter:
     """An observer of a run. Figures are read from the JVM: if that hangs, so does the heartbeat."""
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(
+        self, folder: RunFolder, rows: bool = False, lost: Callable[[], dict[str, Any] | None] = lambda: None
+    ) -> None:
+        """`rows`: whether a few of those that pass are reported. `lost`: how the run has ended, if this process can do
+        nothing more for it."""
         self._folder = folder
+        self._shows_rows = rows
+        self._lost = lost
         self._run: Reported | None = None
         self._beats = 0
         self._looked = time.monotonic()
@@ -88,6 +96,11 @@ class Reporter:
                 os.killpg(os.getpgid(0), signal.SIGKILL)
             with suppress(OSError):  # a full disk must not end a run that writes elsewhere
                 self._report()
+            lost = self._lost()
+            if lost is not None:
+                with suppress(OSError):
+                    self._folder.end(lost)
+                os._exit(1)  # its threads may wait for ever
 
     def _report(self) -> None:
         with self._writing:
@@ -125,6 +138,8 @@ class Reporter:
             "rates": rates(now, self._rates),
             "metrics": plain(now),
         }
+        if self._shows_rows:
+            replace(self._folder.rows, {"rows": run.rows()})
         if time.monotonic() >= self._next_sample:
             self._next_sample = time.monotonic() + SAMPLE_EVERY
             append(self._folder.samples, [sample(now)])

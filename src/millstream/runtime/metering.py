@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millstream.metrics.model import EpochMetrics, Metrics
 from millstream.metrics.reading import Reading, metrics, read_epoch
@@ -72,6 +72,9 @@ class Metering:
             received=self.received,
         )
         return metrics(job, state, restarts, self._plan, reading)
+
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        return self._meters.rows() if self._meters else {}
 
     def epochs(self, after: int) -> list[EpochMetrics]:
         """Those that have ended since, as far as Spark remembers them."""

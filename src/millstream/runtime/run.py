@@ -9,7 +9,7 @@ import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from millstream.errors import MillstreamError
 from millstream.metrics.model import EpochMetrics, Metrics
@@ -251,6 +251,11 @@ class Run:
     def epochs(self, after: int = -1) -> list[EpochMetrics]:
         """The epochs that have ended since then, oldest first: of the last hundred."""
         return self._metering.epochs(after)
+
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """A few of the rows that passed lately, by `source:NAME`, `operator:NAME` and `sink:NAME`; none, unless Spark's
+        setting `spark.millstream.rows` is `true`."""
+        return self._metering.rows()
 
     @property
     def busy(self) -> bool:

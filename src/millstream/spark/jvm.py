@@ -18,6 +18,17 @@ def named(name: str) -> Any:
     return getattr(jvm, name)
 
 
+def gone() -> bool:
+    """Whether Spark's JVM was there, and has ended: this process can do nothing more."""
+    if SparkContext._gateway is None:
+        return False
+    try:
+        named("java.lang.System").nanoTime()
+    except Exception:
+        return True
+    return False
+
+
 def known(name: str) -> bool:
     """Whether this thread's class loader has such a class."""
     try:

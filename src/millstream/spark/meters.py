@@ -58,6 +58,11 @@ class Meters:
         found: dict[str, Any] = json.loads(self._kernels.read())
         return found
 
+    def rows(self) -> dict[str, Any]:
+        """By box of the job's graph, a few of the rows that passed lately; none, unless the session shows them."""
+        found: dict[str, Any] = json.loads(self._kernels.rows())
+        return {box: kept["lines"] for box, kept in found.items()}
+
     def close(self) -> None:
         """Nothing is counted any more. What was can still be read."""
         RUNNING.pop(self.name, None)

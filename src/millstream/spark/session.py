@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from millstream.errors import MillstreamError
-from millstream.plan.cluster import Cluster, connect, is_local
+from millstream.plan.cluster import SHOWS_ROWS, Cluster, connect, is_local
 from millstream.plan.connectors import Jars
 from millstream.spark import ahead, barriers, files, flow, jvm, loaded, where
 from millstream.spark.asked import asked, short_for_good
@@ -21,6 +21,7 @@ ROWS_ARE_COUNTED = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRow
 CHOSEN = {
     # To count a store's rows, Spark reads each one before it writes it: a good part of what state costs.
     ROWS_ARE_COUNTED: "false",
+    SHOWS_ROWS: "false",
     **barriers.SETTINGS,
     **flow.SETTINGS,
 }

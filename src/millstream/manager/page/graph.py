@@ -28,8 +28,8 @@ def drawn(plan: dict[str, Any], status: dict[str, Any], job: str) -> Markup:
     if not places:
         return Markup("")
     width = max(at.x for at in places.values()) + WIDTH + EDGE
-    height = max(at.y for at in places.values()) + HEIGHT + EDGE
-    lines = [line(places[edge["from"]], places[edge["to"]], edge) for edge in plan["edges"]]
+    height = max(at.y for at in places.values()) + HEIGHT + DOWN
+    lines = [line(places[edge["from"]], places[edge["to"]], edge, job, places) for edge in plan["edges"]]
     boxes = [shape(at, status, job) for at in places.values()]
     return Markup(
         '<svg class="graph" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-label="The job\'s graph">'
@@ -53,12 +53,43 @@ def placed(plan: dict[str, Any]) -> dict[str, Placed]:
     return found
 
 
-def line(start: Placed, end: Placed, edge: dict[str, Any]) -> Markup:
-    x, y, to_x, to_y = start.x + WIDTH, start.y + HEIGHT // 2, end.x, end.y + HEIGHT // 2
-    bend = max(30, (to_x - x) // 2)
+def line(start: Placed, end: Placed, edge: dict[str, Any], job: str, places: dict[str, Placed]) -> Markup:
     steps = "; then ".join(edge["steps"]) or "as they are"
-    path = f"M{x} {y} C{x + bend} {y} {to_x - bend} {to_y} {to_x - 2} {to_y}"
-    return Markup('<path class="edge" d="{}" marker-end="url(#tip)"><title>{}</title></path>').format(path, steps)
+    path = way(start, end, [at for at in places.values() if start.x < at.x < end.x])
+    # To a sink, rows are shown as it is given them; elsewhere as they were sent.
+    shown = end if end.box["kind"] == "sink" else start
+    return Markup(
+        '<a href="/jobs/{job}?box={id}#box" aria-label="Rows from {start} to {end}"><title>{steps}</title>'
+        '<path class="edge" d="{path}" marker-end="url(#tip)"/><path class="reach" d="{path}"/></a>'
+    ).format(
+        job=job,
+        id=quote(shown.box["id"]),
+        start=start.box["name"],
+        end=end.box["name"],
+        steps=steps,
+        path=path,
+    )
+
+
+def way(start: Placed, end: Placed, between: list[Placed]) -> str:
+    """From one box to another: past those between them, where it would go behind one."""
+    x, y, to_x, to_y = start.x + WIDTH, start.y + HEIGHT // 2, end.x, end.y + HEIGHT // 2
+    if not between:
+        bend = max(30, (to_x - x) // 2)
+        return f"M{x} {y} C{x + bend} {y} {to_x - bend} {to_y} {to_x - 2} {to_y}"
+    lane = free_lane(between, (y + to_y) // 2)
+    first, last = min(at.x for at in between), max(at.x for at in between) + WIDTH
+    into = f"C{(x + first) // 2} {y} {(x + first) // 2} {lane} {first} {lane}"
+    out = f"C{(last + to_x) // 2} {lane} {(last + to_x) // 2} {to_y} {to_x - 2} {to_y}"
+    return f"M{x} {y} {into} L{last} {lane} {out}"
+
+
+def free_lane(between: list[Placed], wanted: int) -> int:
+    """The height nearest to the one that is wanted at which no box stands in the way."""
+    gap = DOWN // 2
+    lanes = [wanted, *(side for at in between for side in (at.y - gap, at.y + HEIGHT + gap))]
+    free = [lane for lane in lanes if not any(at.y - gap < lane < at.y + HEIGHT + gap for at in between)]
+    return min(free, key=lambda lane: abs(lane - wanted))
 
 
 def shape(at: Placed, status: dict[str, Any], job: str) -> Markup:

@@ -63,4 +63,4 @@ def asked(here: Service, role: Role, name: str, question: Question) -> dict[str,
 
 def refuse_reader(role: Role) -> None:
     if role < Role.OPERATE:
-        raise MillstreamError("MS-MANAGER-403", "the rows of a job are shown to who may operate it.")
+        raise MillstreamError("MS-MANAGER-403", "only people who may operate a job can look at its rows.")

@@ -22,10 +22,11 @@ from millstream.manager.rest.jobs import Here, Name, Who, plan_of
 from millstream.manager.rest.live import tail
 from millstream.manager.rest.operations import checkpoints, result_of
 from millstream.manager.rest.proof import certificate_of
+from millstream.manager.rest.state import live_rows
 from millstream.manager.service import Service
 from millstream.manager.tokens import SESSION, Identity, Role
 from millstream.manager.views import sentence, stale, view
-from millstream.reports.folder import newest
+from millstream.reports.folder import RunFolder, newest
 
 router = APIRouter(include_in_schema=False)
 STATIC = Path(__file__).parent / "static"
@@ -50,6 +51,8 @@ templates.filters |= {
     "ago": words.ago,
     "badge": words.badge,
     "cell": words.cell,
+    "columns": words.columns,
+    "parsed": words.parsed,
 }
 
 
@@ -110,10 +113,11 @@ def about_job(
     shown, folder = view(found, here.home), here.home.run(name, found.number)
     told: dict[str, Any] = {"job": found, "shown": shown, "tab": tab, "tabs": TABS, "answer": sentence(shown)}
     told |= {"stale": stale(shown), "offers": offers(found, shown), "progress": list(map(progress, found.under_way))}
-    if tab in ("overview", "proof", "state"):
+    if tab in ("overview", "proof", "state", "rows"):
         plan, status = plan_of(here, found), folder.status() or {}
         chosen = next((each for each in plan["boxes"] if each["id"] == box), None)
         told |= {"plan": plan, "graph": drawn(plan, status, name), "status": status, "box": chosen}
+        told["rows"] = rows_at(here, folder, box) if box else None
         told["certificate"] = certificate_of(here, found) if tab == "proof" else None
     if tab == "epochs":
         told |= {"bars": bars(newest(folder.epochs, offset + EPOCHS)[offset:]), "offset": offset, "step": EPOCHS}
@@ -124,6 +128,13 @@ def about_job(
     if tab == "logs":
         told |= {"run": run or found.number, "log": tail(here.home.run(name, run or found.number).log, LINES)}
     return told
+
+
+def rows_at(here: Service, folder: RunFolder, box: str) -> list[dict[str, Any]] | None:
+    """The last rows that passed there, newest first; None: they are not to be seen. The page asks who looks."""
+    if not here.options.rows:
+        return None
+    return live_rows(folder).get(box, [])[::-1]
 
 
 @router.get("/cluster", response_class=HTMLResponse)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 from markupsafe import Markup
 
@@ -14,6 +15,20 @@ from millstream.metrics.text import size
 NONE = "–"
 SHAPES = {"healthy": "●", "held back": "◐", "failing": "✕", "starting": "◌", "at rest": "○"}
 """Beside the word, so that nobody need tell colours apart."""
+
+
+def columns(rows: list[dict[str, Any]]) -> list[str]:
+    """Of rows that are JSON, in the order in which they come."""
+    return list(dict.fromkeys(name for each in rows for name in parsed(each)))
+
+
+def parsed(row: dict[str, Any]) -> dict[str, Any]:
+    """A row's columns, without those that begin with _; none: it is not JSON, or only the beginning of it."""
+    try:
+        found = json.loads(row["row"])
+    except ValueError:
+        return {}
+    return {name: value for name, value in found.items() if name[:1] != "_"} if isinstance(found, dict) else {}
 
 
 def length(milliseconds: float | None) -> str:

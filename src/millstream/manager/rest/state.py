@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -12,6 +13,18 @@ from millstream.manager.rest.errors import PROBLEMS
 from millstream.manager.rest.jobs import Here, Name
 from millstream.manager.rest.who import operator as operating
 from millstream.manager.service import Service
+from millstream.reports.folder import RunFolder, read
+
+
+@dataclass(frozen=True)
+class LiveRow:
+    at: int
+    """When it passed, in milliseconds since 1970."""
+    weight: int
+    """Less than zero: the row is taken back."""
+    row: str
+    """As JSON, or the beginning of that if it is long."""
+
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(operating)])
 Step = Annotated[str | None, Query(max_length=300)]
@@ -43,6 +56,21 @@ def rows(here: Here, name: Name, limit: Rows = 50) -> dict[str, Any]:
     job = here.registry.job(name)
     refuse_hidden(here)
     return here.readers.rows(job, limit)
+
+
+@router.get("/jobs/{name}/rows/live")
+def live(here: Here, name: Name) -> dict[str, list[LiveRow]]:
+    """A few of the rows that passed lately, oldest first, by box of the job's graph: what a source has read, what an
+    operator has sent on, what a sink was given. Off unless the manager was started with `--show-rows`."""
+    job = here.registry.job(name)
+    refuse_hidden(here)
+    found = live_rows(here.home.run(name, job.number))
+    return {box: [LiveRow(**row) for row in rows] for box, rows in found.items()}
+
+
+def live_rows(folder: RunFolder) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = (read(folder.rows) or {}).get("rows", {})
+    return found
 
 
 def refuse_hidden(here: Service) -> None:

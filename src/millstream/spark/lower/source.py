@@ -29,7 +29,8 @@ Begun = Any
 
 
 def stream(source: Source, spark: SparkSession) -> DataFrame:
-    rows = read(source, spark.readStream, {}, spark)
+    read_ = read(source, spark.readStream, {}, spark)
+    rows = DataFrame(jvm.named("millstream.row.Tapped").source(read_._jdf, source.name), spark)
     if source.time is None or not source.holds_time:
         return rows
     marks = source.options.reader().marks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as field_
 from typing import Any
@@ -11,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, IntegerType, LongType, StructField, StructType
 
 from millstream.plan.closing import follows
+from millstream.plan.cluster import SHOWS_ROWS
 from millstream.plan.expressions import field
 from millstream.plan.node import Stateful
 from millstream.planner.stages import JobPlan, Operator, Port, Producer, Route, Stage
@@ -68,7 +70,9 @@ def lower_stage(
         routed = routed.unionByName(layout.nothing(ticks))
     seen = {op: images(plan, op, shapes.unpack(op, "`row`")) for op in stage.operators}
     hosted = [layout.hosted(operator, plan.upserted(operator), seen[operator]) for operator in stage.operators]
-    frame, declared = host(routed, hosted, spark, combine, plan.timed)
+    own_rows = [(i, op) for i, op in enumerate(stage.operators) if isinstance(op, Stateful)]
+    shown = {i: as_people_see(shapes.unpack(op, "`row`")) for i, op in own_rows}
+    frame, declared = host(routed, hosted, spark, combine, plan.timed, shown)
     several = len(stage.operators) > 1
     producers: dict[Producer, tuple[int | None, Unpacked | None]] = {}
     for i, operator in enumerate(stage.operators):
@@ -78,11 +82,20 @@ def lower_stage(
 
 
 def host(
-    routed: DataFrame, hosted: list[Hosted], spark: SparkSession, combine: bool, timed: bool
+    routed: DataFrame, hosted: list[Hosted], spark: SparkSession, combine: bool, timed: bool, shown: Mapping[int, str]
 ) -> tuple[DataFrame, Declared]:
-    """The stage's rows, and the state variables that each of its operators declares."""
+    """The stage's rows, and the state variables that each of its operators declares. `shown`: by operator, how people
+    see its rows, where they may."""
     stage = jvm.named("millstream.stage.Stage").of(routed._jdf, as_json(hosted), combine)
+    for operator, sql in shown.items() if spark.conf.get(SHOWS_ROWS, "false") == "true" else ():
+        stage.show(operator, sql, spark._jsparkSession)
     return DataFrame(stage.apply(routed._jdf, timed), spark), json.loads(stage.declared())
+
+
+def as_people_see(unpacked: Unpacked) -> str:
+    """An operator's row with the columns that it has in the job."""
+    values = ", ".join(f"{sql} AS {field(name)}" for name, sql in unpacked.fields)
+    return f"STRUCT({values or '1 AS `_`'})"
 
 
 class Shapes:
