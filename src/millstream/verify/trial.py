@@ -37,6 +37,8 @@ EPOCHS = 6
 """About how many epochs the input is cut into."""
 ROUND = 16
 """How many images are taken of one run."""
+TRIES = 5
+"""How many places are tried for a kill for real."""
 TWICE = 0.3
 """How often a run that continues is killed again."""
 
@@ -272,11 +274,20 @@ class Trial:
     def _dies(self, fault: Fault) -> bool:
         return self._run(Watch([fault], lambda fault: self._worker.kill())).killed
 
+    def _died(self) -> Fault | None:
+        """The fault that killed a run. In real time, epochs are cut by the clock: a run may be over before it comes to
+        the place that was chosen, and then another place has its turn."""
+        for _ in range(TRIES):
+            self._anew()
+            fault = self.choice.first()
+            if self._dies(fault):
+                return fault
+        return None
+
     def _killed(self, random: Random) -> Iterator[Outcome]:
-        """A process that is killed for real, if it was not over before, and another one that goes on."""
-        self._anew()
-        fault = self.choice.first()
-        if not self._dies(fault):
+        """A process that is killed for real, and another one that goes on."""
+        fault = self._died()
+        if fault is None:
             return
         chain: Chain = (fault,)
         again = self.choice.after(fault) if self.storage and random.random() < TWICE else None
