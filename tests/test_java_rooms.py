@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "table": OPERATOR,
     "window": {*OPERATOR, "aggregate"},
     "stage": {*OPERATOR, "aggregate", "barrier", "join", "process", "python", "rank", "table", "window"},
-    "time": {"barrier", "commit", "rules", "stage"},
+    "time": {"barrier", "commit", "stage"},
     "avro": set(),
     "barrier": {"checkpoint", "faults", "metrics"},
     "call": {"barrier", "metrics", "python", "row"},

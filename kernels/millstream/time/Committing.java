@@ -1,7 +1,6 @@
 package millstream.time;
 
 import millstream.commit.Decisions;
-import millstream.rules.PlannedOnce;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
@@ -37,7 +36,6 @@ public final class Committing extends StreamingQueryListener {
     StreamingQueryWrapper started = (StreamingQueryWrapper) spark.streams().get(event.id());
     MicroBatchExecution query = (MicroBatchExecution) started.streamingQuery();
     Watermarks watermarks = clock == null ? null : clock.watermarks(query, decisions);
-    PlannedOnce.into(query.sparkSessionForStream());
     CommittedEpochs.install(query, folder, decisions, watermarks, clock != null && clock.waits());
     if (clock != null) {
       clock.start(query, watermarks);

@@ -188,16 +188,7 @@ def build(settings: dict[str, str]) -> SparkSession:
     with own_interrupts():
         spark = SparkSession.builder.config(map={**settings}).getOrCreate()
     use_python(spark)
-    show_nobody(spark)
     return spark
-
-
-def show_nobody(spark: SparkSession) -> None:
-    """Without Spark's pages nobody sees what it notes for them of each epoch: its plan as text, figures by node."""
-    if spark.sparkContext.getConf().get("spark.ui.enabled") == "false":
-        shown = spark._jsparkSession.sharedState().statusStore().listener()
-        if shown.isDefined():
-            spark.sparkContext._jsc.sc().removeSparkListener(shown.get())
 
 
 def refuse_connect(given: Any) -> None:

@@ -47,8 +47,6 @@ OWN = {
     # A tenth of Spark's own interval: ten times as many may fail before an executor gives up.
     "spark.executor.heartbeat.maxFailures": "600",
     "spark.sql.adaptive.enabled": "false",
-    # The text of each epoch's plan, for Spark's pages: the short one.
-    "spark.sql.ui.explainMode": "simple",
     # How long a row waits in a half-filled buffer of the streaming shuffle: Spark's 50 ms are most of a row's way.
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
     # Spark's streaming shuffle, through which barriers can flow. It can only be chosen when Spark starts.
