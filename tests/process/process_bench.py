@@ -31,7 +31,7 @@ class Bench:
     def sink(self, topic: str) -> journal.JournalSink:
         return journal.sink(topic, path=self.path)
 
-    def feed(self, *rows: tuple[str, int | None, str | None]) -> None:
+    def feed(self, *rows: tuple[str | None, int | None, str | None]) -> None:
         with journal.producer(self.path, "rows") as producer:
             for k, v, moment in rows:
                 producer.send({"k": k, "v": v, "at": moment})

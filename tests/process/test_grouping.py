@@ -35,7 +35,7 @@ def fed(bench: Bench) -> list[tuple[str | None, int]]:
         key = random.randrange(KEYS)
         rows.append((None if key == 0 else f"the same beginning {key}", number))
     shuffled = random.sample(rows, len(rows))
-    bench.feed(*((k, v, at(v // 60, v % 60)) for k, v in shuffled))  # type: ignore[arg-type]
+    bench.feed(*((k, v, at(v // 60, v % 60)) for k, v in shuffled))
     return rows
 
 
