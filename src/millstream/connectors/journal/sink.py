@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from millstream.connectors.journal.errors import changelog_in_a_compacted_topic
 from millstream.connectors.topic_sink import TopicSink
-from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
     from millstream.journal.topics import Topic
@@ -23,11 +23,7 @@ class JournalSink(TopicSink):
     def check(self) -> None:
         found = self._topic()
         if self.changelog and found.keep.tombstones is not None:
-            raise MillstreamError(
-                "MS-JOURNAL-016",
-                f'topic "{self.topic}" is compacted, and cannot hold a changelog: each of its changes counts.',
-                hint="leave out changelog=True, or create the topic without compact=True.",
-            )
+            raise changelog_in_a_compacted_topic(self.topic)
 
     def writer(self) -> dict[str, str]:
         found = self._topic()
