@@ -43,8 +43,12 @@ class History:
                 producer.send(row)
 
     def write(self, name: str, rows: list[dict[str, Any]]) -> None:
-        (self.archive / f".{name}").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        (self.archive / f".{name}").rename(self.archive / name)
+        part = self.archive / f".{name}"
+        part.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        # Spark reads files in the order of their times. Those that are written at once may have the same, and no order.
+        second = 1_767_225_600 + len(list(self.archive.iterdir()))
+        os.utime(part, (second, second))
+        part.rename(self.archive / name)
 
     def job(self, checkpoint: str = "checkpoint", *, history: bool = True) -> ms.Job:
         job = ms.Job("orders", checkpoint=str(self.folder / checkpoint))
