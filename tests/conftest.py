@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,8 +85,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     marker = item.get_closest_marker("timeout")
-    limit = float(marker.args[0] if marker else item.config.getini("timeout"))
-    with hanging.shown(limit):
+    given = item.config.getoption("timeout")
+    limit = float(marker.args[0] if marker else item.config.getini("timeout") if given is None else given)
+    # --timeout 0: there is no limit, as when a test is debugged.
+    with hanging.shown(limit) if limit else nullcontext():
         return (yield)
 
 
