@@ -15,8 +15,14 @@ public final class Hooks {
 
   private static final String STREAMING = "org.apache.spark.sql.execution.streaming.";
   private static final List<Hook> ALL = List.of(
-      new Hook("org.apache.spark.shuffle.streaming.StreamingShuffleReader", "messageQueue"),
-      new Hook("org.apache.spark.shuffle.streaming.StreamingShuffleWriter", "shards"),
+      new Hook(
+          "org.apache.spark.shuffle.streaming.StreamingShuffleReader",
+          "messageQueue",
+          "errorNotifier",
+          "terminationAckControlMessageSet"),
+      new Hook(
+          "org.apache.spark.shuffle.streaming.StreamingShuffleWriter", "shards", "errorNotifier", "allAcksReceived"),
+      new Hook("org.apache.spark.shuffle.streaming.StreamingShuffleWriter$ShardState", "hasClient", "send", "close"),
       new Hook(
           "org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec",
           "inputPartitions",
