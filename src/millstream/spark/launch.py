@@ -25,6 +25,10 @@ from pyspark.logger import PySparkLogger
 
 from millstream.errors import MillstreamError, verbose
 
+JAVA = "-XX:-G1UseAdaptiveIHOP -XX:InitiatingHeapOccupancyPercent=60"
+"""While Spark starts, Java learns that memory fills up fast, and then marks all of it every few seconds, for good."""
+OPTIONS = "SPARK_SUBMIT_OPTS"
+
 
 class Log:
     """Where the JVM's stderr goes; None as long as it goes to the terminal."""
@@ -66,7 +70,7 @@ def launch(settings: dict[str, str]) -> None:
         return
     file = LOG.open()
     try:
-        gateway = launch_gateway(SparkConf().setAll(list(settings.items())), Undisturbed(stderr=file))
+        gateway = launch_gateway(SparkConf().setAll(list(settings.items())), Started(stderr=file))
     except (PySparkRuntimeError, OSError) as error:
         raise did_not_start() from error
     finally:
@@ -75,7 +79,7 @@ def launch(settings: dict[str, str]) -> None:
     SparkContext._ensure_initialized(gateway=gateway)
 
 
-class Undisturbed(dict[str, Any]):
+class Started(dict[str, Any]):
     """How the JVM's process is started: it ignores SIGTERM, just as pyspark makes it ignore Ctrl-C.
 
     systemd ends all processes of a service at once, and would take Spark away from a job that is about to stop cleanly.
@@ -83,7 +87,13 @@ class Undisturbed(dict[str, Any]):
     """
 
     def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(name, ignoring_sigterm(value) if name == "preexec_fn" else value)
+        change = {"preexec_fn": ignoring_sigterm, "env": with_java_options}.get(name)
+        super().__setitem__(name, change(value) if change else value)
+
+
+def with_java_options(variables: dict[str, str]) -> dict[str, str]:
+    """Ours before the user's. The setting for them would hide those in Spark's own files."""
+    return {**variables, OPTIONS: f"{JAVA} {variables.get(OPTIONS, '')}".strip()}
 
 
 def ignoring_sigterm(before: Callable[[], None]) -> Callable[[], None]:

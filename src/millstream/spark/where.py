@@ -19,6 +19,7 @@ from millstream.errors import MillstreamError
 from millstream.plan.cluster import Cluster, is_local
 from millstream.plan.connectors import Jars
 from millstream.spark.jvm import named
+from millstream.spark.launch import JAVA
 from millstream.spark.loaded import add_to_driver
 from millstream.spark.packages import class_path
 from millstream.storage import absolute
@@ -53,6 +54,7 @@ OWN = {
     "spark.shuffle.manager.incremental": "millstream.barrier.BarrierShuffle",
     # A job of several stages has more than Spark's 100 pieces of generated code: each epoch would compile them again.
     "spark.sql.codegen.cache.maxEntries": "2000",
+    "spark.executor.extraJavaOptions": JAVA,
 }
 """For sessions that Millstream makes itself, unless the user, spark-submit or Spark's own files say otherwise."""
 
