@@ -87,8 +87,8 @@ class Started(dict[str, Any]):
     """
 
     def __setitem__(self, name: str, value: Any) -> None:
-        change = {"preexec_fn": ignoring_sigterm, "env": with_java_options}.get(name)
-        super().__setitem__(name, change(value) if change else value)
+        changes: dict[str, Callable[[Any], Any]] = {"preexec_fn": ignoring_sigterm, "env": with_java_options}
+        super().__setitem__(name, changes[name](value) if name in changes else value)
 
 
 def with_java_options(variables: dict[str, str]) -> dict[str, str]:
