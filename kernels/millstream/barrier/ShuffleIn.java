@@ -40,6 +40,7 @@ final class ShuffleIn<K, C> extends StreamingShuffleReader<K, C> {
   private final ShuffleDependency<K, ?, C> dependency;
   private final TaskBarriers barriers;
   private final Inbox inbox;
+  private final Alignment<Arrival> alignment = new Alignment<>(new Reading());
   // No initializer: it is asked for while the constructor of the class above runs.
   private Network network;
 
@@ -50,12 +51,17 @@ final class ShuffleIn<K, C> extends StreamingShuffleReader<K, C> {
     dependency = ((BaseShuffleHandle<K, ?, C>) handle).dependency();
     this.barriers = barriers;
     inbox = Inbox.open(shuffle, context.partitionId());
-    TaskCompletionListener end = ended -> inbox.close();
+    TaskCompletionListener end = ended -> giveUp();
     context.addTaskCompletionListener(end);
     synchronized (this) {
       network = new Network(inbox);
       notifyAll();
     }
+  }
+
+  private void giveUp() {
+    inbox.close();
+    alignment.drain(Arrival::release);
   }
 
   /** Where Spark puts what comes over the network. It connects to no writer before it has this. */
@@ -94,7 +100,6 @@ final class ShuffleIn<K, C> extends StreamingShuffleReader<K, C> {
   /** Asked for the next row, it knows that all rows before it have been sent on or written. */
   private final class Rows extends AbstractIterator<Product2<K, C>> {
     private final SerializerInstance serializer = dependency.serializer().newInstance();
-    private final Alignment<Arrival> alignment = new Alignment<>(new Reading());
     private final Set<Integer> ended = new HashSet<>();
 
     private Product2<K, C> row;

@@ -168,8 +168,16 @@ class Receiver(Protocol):
 class ReceivedSource(SourceOptions, Protocol):
     """A source that cannot be read again: its changes are received into a journal beside the checkpoint."""
 
+    @property
+    def folder(self) -> str | None:
+        """The journal that it is received into."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic there."""
+
     def bound(self, job: str, journal: str) -> Self:
-        """The same source, with the journal that it is received into."""
+        """The same source, with that journal."""
 
     def schema(self) -> str | None:
         """Its columns, as the system has them. None: unknown, and users name them."""

@@ -15,7 +15,7 @@ from millstream.storage import CheckpointFolder
 
 FORMAT = 4
 UNDO = "undo the change, or use a new checkpoint folder, which begins from the start"
-BEFORE = {"received", "restoring.json"}
+BEFORE = {"received", "received.at", "restoring.json"}
 """What may be there before the first run: changes that are received before they are read, the mark of a restore."""
 
 

@@ -8,6 +8,7 @@
 <checkpoint>/repairs/          Kafka transactions that took the place of others
 <checkpoint>/outbox/           a journal: rows that wait for who carries them on, and how far they have come
 <checkpoint>/received/         a journal: what came from sources that cannot be read again
+<checkpoint>/received.at       where that journal lies, if this checkpoint has taken the place of another
 <checkpoint>/requests/         what others ask of the run
 <checkpoint>/restoring.json    there while a savepoint is restored into it: no run begins
 <checkpoint>/retired.json      there when the job has continued in another checkpoint: no run begins
@@ -70,6 +71,11 @@ class CheckpointFolder:
     @property
     def received(self) -> str:
         return f"{self.root}/received"
+
+    @property
+    def received_at(self) -> str:
+        """The journal of what was received, if it lies in another checkpoint, whose place this one has taken."""
+        return f"{self.root}/received.at"
 
     @property
     def outbox(self) -> str:

@@ -37,6 +37,10 @@ class PostgresChanges:
         return self.table
 
     @property
+    def topic(self) -> str:
+        return self.table
+
+    @property
     def changelog(self) -> bool:
         return False
 
@@ -91,7 +95,7 @@ class PostgresChanges:
 
     def journal(self) -> JournalSource:
         assert self.folder is not None
-        return JournalSource(self.table, self.folder)
+        return JournalSource(self.topic, self.folder)
 
     def reader(self) -> Reader:
         return self.journal().reader()

@@ -1,6 +1,7 @@
 """Creates a new checkpoint from a savepoint, for the same job or a changed one, at any parallelism.
 
-mark ─▶ an epoch without input ─▶ state, offsets, commit of the saved epoch ─▶ the old checkpoint retired ─▶ unmarked
+mark ─▶ what was received ─▶ an epoch without input ─▶ state, offsets, commit of the saved epoch ─▶ the old checkpoint
+retired ─▶ unmarked
 
 While the mark is there, no run begins: Spark would take a half-written checkpoint for a whole one.
 """
@@ -10,11 +11,11 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from millstream.errors import MillstreamError
-from millstream.plan.connectors import ReceivedSource
 from millstream.plan.node import Node
 from millstream.planner.stages import JobPlan
 from millstream.runtime import faults
@@ -24,6 +25,7 @@ from millstream.runtime.savepoints.fencing import Retirement
 from millstream.runtime.savepoints.manifest import Manifest, SavedSource, SavedTime, Savepoint, damaged, read_savepoint
 from millstream.runtime.savepoints.matching import Change, Choices, Fate, compared, refuse
 from millstream.runtime.savepoints.ports import compared_sources
+from millstream.runtime.savepoints.received import Received
 from millstream.spark import jvm
 from millstream.spark.lower.job import Lowered, lower_streaming
 from millstream.spark.lower.state import StageShape
@@ -83,23 +85,33 @@ def restore(
     has been done to the old one."""
     saved = read_savepoint(savepoint)
     refuse_other_job(saved, wanted, choices)
-    refuse_received(wanted.plan, choices)
-    lowered = lower_streaming(wanted.plan, spark, combine=True)
-    changes = changes_of(saved.manifest, wanted, lowered.shapes, choices)
-    refuse(changes, savepoint)
-    verify(saved)
     folder = CheckpointFolder.at(wanted.checkpoint)
     retirement = Retirement(saved, folder.root, follow)
     fences = not choices.fork and retirement.there()
+    received = Received.of(wanted.plan, choices, retirement.folder)
     if fences:
         retirement.refuse_ran_on()
+    elif choices.fork:
+        received.refuse_fork()
+    else:
+        received.refuse_gone()
     token = mark(folder, wanted.checkpoint, saved)
-    epoch = build(folder, wanted, saved, lowered, choices, spark)
-    faults.at("restore.built", epoch, "")
-    check()
-    if fences:
-        folder.files.replace(folder.restoring, marked(saved, token, retires=retirement.folder.root))
-        retirement.retire(wanted.plan, lowered, spark)
+    with ExitStack() as held:
+        try:
+            held.enter_context(received.taken_along(folder))
+            lowered = lower_streaming(wanted.plan, spark, combine=True)
+            changes = changes_of(saved.manifest, wanted, lowered.shapes, choices)
+            refuse(changes, savepoint)
+            verify(saved)
+        except Exception:
+            folder.files.delete_all(folder.root)
+            raise
+        epoch = build(folder, wanted, saved, lowered, choices, spark)
+        faults.at("restore.built", epoch, "")
+        check()
+        if fences:
+            folder.files.replace(folder.restoring, marked(saved, token, retires=retirement.folder.root))
+            retirement.retire(wanted.plan, lowered, spark)
     faults.at("restore.retired", epoch, "")
     folder.files.delete(folder.restoring)
     faults.at("restore.done", epoch, "")
@@ -112,18 +124,6 @@ def refuse_other_job(saved: Savepoint, wanted: Wanted, choices: Choices) -> None
             "MS-SAVEPOINT-010",
             f'the savepoint {saved.path} is of job "{saved.manifest.job}", not of "{wanted.job}".',
             hint="is it the right one? fork lets another job begin with it",
-        )
-
-
-def refuse_received(plan: JobPlan, choices: Choices) -> None:
-    known = (source for source in plan.sources if source.name not in choices.new_sources)
-    received = next((source for source in known if isinstance(source.options, ReceivedSource)), None)
-    if received is not None:
-        raise MillstreamError(
-            "MS-SAVEPOINT-011",
-            f'source "{received.name}" receives changes into the checkpoint, which cannot be restored elsewhere.',
-            at=received.at,
-            hint="go on in the checkpoint as it is",
         )
 
 
