@@ -17,6 +17,8 @@ from pathlib import Path
 from millstream.errors import MillstreamError
 from millstream.journal.segments import Partition
 
+OTHER_WRITER = "MS-JOURNAL-005"
+
 _held: dict[str, int] = {}  # lock file -> the process that holds it; a forked child inherits the dict, not the locks
 _guard = threading.Lock()
 _REFUSED = (errno.EACCES, errno.EAGAIN)
@@ -101,7 +103,7 @@ def _holder(fd: int) -> int | None:
 
 def _refused(where: Partition, holder: str) -> MillstreamError:
     return MillstreamError(
-        "MS-JOURNAL-005",
+        OTHER_WRITER,
         f"{where} has another writer.",
         found=f"the lock is held by {holder}",
         hint="a partition has one writer at a time: close that producer, or stop that job.",

@@ -24,7 +24,6 @@ from millstream.planner.stages import JobPlan
 from millstream.runtime.savepoints.matching import Choices
 from millstream.storage import CheckpointFolder, files_at
 
-OTHER_WRITER = "MS-JOURNAL-005"
 LAST = b"{}"
 
 
@@ -84,7 +83,7 @@ class Received:
                 for partition in partitions if not ends else ():
                     locks.callback(lock.acquire(partition).release)
             except MillstreamError as error:
-                if error.code != OTHER_WRITER:
+                if error.code != lock.OTHER_WRITER:
                     raise
                 why = f"a job still receives it into {self.at}"
                 raise refused(source, why, "stop that job first: run.stop(savepoint=…)") from error
