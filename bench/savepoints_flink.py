@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -90,7 +91,7 @@ class Theirs:
 
     def checkpoint(self) -> str:
         """Its path."""
-        asked = self._post(f"jobs/{self._job}/checkpoints", {"checkpointType": "INCREMENTAL"})
+        asked = self._post(f"jobs/{self._job}/checkpoints", {"checkpointType": "CONFIGURED"})
         self._done(f"jobs/{self._job}/checkpoints/{asked['request-id']}")
         found = self._get(f"jobs/{self._job}/checkpoints")["latest"]["completed"]["external_path"]
         return str(found).removeprefix("file:")
@@ -148,10 +149,12 @@ class Theirs:
 
     def _post(self, path: str, told: dict[str, Any]) -> Any:
         url, headers = f"http://127.0.0.1:{self._port}/{path}", {"Content-Type": "application/json"}
-        with urllib.request.urlopen(
-            urllib.request.Request(url, json.dumps(told).encode(), headers), timeout=60
-        ) as answer:
-            return json.load(answer)
+        asked = urllib.request.Request(url, json.dumps(told).encode(), headers)
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"flink: {error.read().decode()}") from error
 
     def _wait(self, there: Callable[[], bool]) -> None:
         until = time.monotonic() + PATIENCE
