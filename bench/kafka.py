@@ -93,7 +93,7 @@ class Bench:
         checkpoint, topic = self.fresh()
         own = session.use(self.spark, Need(2), PARALLELISM)
         own.conf.set("spark.sql.streaming.checkpointFileManagerClass", "millstream.checkpoint.DiskCheckpoints")
-        rows = lower_streaming(self.job(checkpoint, topic).plan(), own, combine=True).frame.selectExpr("key", "value")
+        rows = lower_streaming(self.job(checkpoint, topic).plan(), own).frame.selectExpr("key", "value")
         return self.spent(lambda: self.measured(lambda: self.write(rows, checkpoint, topic)), topic)
 
     def by_pyspark(self) -> Spent:

@@ -258,7 +258,7 @@ def fence(task: Task) -> Result:
     epoch = max(saved.manifest.epoch, EMPTY + 1)
     manifest = replace(saved.manifest, checkpoint=gone_on, identity=new.identity, epoch=epoch)
     retirement = Retirement(Savepoint(saved.path, manifest), "", follow=False)
-    retirement.retire(job.plan(), lower_streaming(job.plan(), spark, combine=True), spark)
+    retirement.retire(job.plan(), lower_streaming(job.plan(), spark), spark)
     return {"fenced": gone_on}
 
 

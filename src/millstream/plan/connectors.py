@@ -336,6 +336,8 @@ class Reader:
     """Whether each record says which topic it is from."""
     computed: tuple[tuple[str, str], ...] = ()
     """Columns made from those of the record: name and SQL."""
+    limits: tuple[tuple[str, str], ...] = ()
+    """Options that limit an epoch. In real time, where a barrier ends it, the source does not take them."""
 
 
 @dataclass(frozen=True)

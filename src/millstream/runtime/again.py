@@ -81,7 +81,7 @@ def run_again(plan: JobPlan, about: Described, spark: SparkSession | None, jars:
     """Runs the epoch that the checkpoint `about` has begun; by sink, what it received, as `MemorySink` returns it."""
     own = session.use(spark, Need(2), about.parallelism, jars)
     with naming_steps(plan, own):
-        lowered = lower_streaming(plan, own, combine=True)
+        lowered = lower_streaming(plan, own)
     wanted = fingerprint(about.job, plan, lowered.shapes, about.parallelism)
     compare(about.folder.root, json.loads(about.folder.files.read(about.folder.about) or ""), wanted)
     places = {sink.name: sink.options.writer()["place"] for sink in plan.sinks}

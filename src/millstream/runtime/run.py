@@ -186,7 +186,7 @@ class Run:
             let_flow(spark)
         self._setting = replace(self._setting, checkpoint=followed(self._setting.checkpoint))
         with naming_steps(self._plan, spark):
-            lowered = lower_streaming(self._plan, spark, combine=not isinstance(mode, RealTime))
+            lowered = lower_streaming(self._plan, spark, real_time=isinstance(mode, RealTime))
         checkpoint = self._checkpoint(lowered)
         target = Target(self.job, checkpoint.folder, checkpoint.identity, self._name)
         make_outbox(self._plan.sinks, checkpoint.folder)

@@ -114,11 +114,14 @@ class KafkaSource:
         options["failOnDataLoss"] = "true" if self.on_loss == "fail" else "false"
         if any(part == "headers" for _, part in self.record):
             options["includeHeaders"] = "true"
-        if self.max_rows_per_epoch is not None:
-            options["maxOffsetsPerTrigger"] = str(self.max_rows_per_epoch)
-        values = tuple(self.schemas.filled().items()) if self.schemas else ()
+        rows = self.max_rows_per_epoch
         return Reader(
-            "kafka", tuple(options.items()), key_format=self.key_format, values=values, names_topic=self.several
+            "kafka",
+            tuple(options.items()),
+            limits=() if rows is None else (("maxOffsetsPerTrigger", str(rows)),),
+            key_format=self.key_format,
+            values=tuple(self.schemas.filled().items()) if self.schemas else (),
+            names_topic=self.several,
         )
 
     def starts(self) -> dict[str, str]:

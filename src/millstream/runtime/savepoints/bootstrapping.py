@@ -34,7 +34,7 @@ def bootstrapped(
 ) -> Restored:
     """`states`: by operator, a frame or files, or one for each of its lists."""
     folder = CheckpointFolder.at(wanted.checkpoint)
-    stages = lower_streaming(wanted.plan, spark, combine=True).shapes
+    stages = lower_streaming(wanted.plan, spark).shapes
     steps = {name: step(name, wanted.plan, stages) for name in states}
     place = f"{folder.root}-bootstrap.savepoint"
     folder.files.delete_all(place)

@@ -23,7 +23,7 @@ def changes_in(saved: str, job: str, plan: JobPlan, choices: Choices) -> list[Ch
     manifest = manifest_of(saved)
     if manifest.job != job:
         LOG.warning('%s is of job "%s", not of "%s"', saved, manifest.job, job)
-    shapes = lower_streaming(plan, spark, combine=True).shapes
+    shapes = lower_streaming(plan, spark).shapes
     return changes_of(manifest, Wanted(job, plan, saved, manifest.parallelism), shapes, choices)
 
 

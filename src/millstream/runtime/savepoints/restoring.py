@@ -99,7 +99,7 @@ def restore(
     with ExitStack() as held:
         try:
             held.enter_context(received.taken_along(folder))
-            lowered = lower_streaming(wanted.plan, spark, combine=True)
+            lowered = lower_streaming(wanted.plan, spark)
             changes = changes_of(saved.manifest, wanted, lowered.shapes, choices)
             refuse(changes, savepoint)
             verify(saved)

@@ -30,13 +30,13 @@ class Lowered:
     clock: dict[str, object] | None = None
 
 
-def lower_streaming(plan: JobPlan, spark: SparkSession, combine: bool) -> Lowered:
-    upstream = [Output(sources.stream(source, spark), {source: (None, None)}) for source in plan.sources]
+def lower_streaming(plan: JobPlan, spark: SparkSession, real_time: bool = False) -> Lowered:
+    upstream = [Output(sources.stream(source, spark, real_time), {source: (None, None)}) for source in plan.sources]
     clock = clocked(plan, [output.frame for output in upstream], spark) if plan.timed else None
     shapes: list[StageShape] = []
     ticks = spark.readStream.format("millstream-ticks").load() if plan.clocked else None
     for number, stage in enumerate(plan.stages):
-        upstream = [lower_stage(plan, stage, upstream, spark, combine, ticks if number == 0 else None)]
+        upstream = [lower_stage(plan, stage, upstream, spark, not real_time, ticks if number == 0 else None)]
         assert upstream[0].shape is not None
         shapes.append(upstream[0].shape)
     written = lower_sinks(plan.sinks, plan.routes, upstream)

@@ -28,8 +28,9 @@ Begun = Any
 """A reader of streams or of batches, with some of its options: they share no type."""
 
 
-def stream(source: Source, spark: SparkSession) -> DataFrame:
-    read_ = read(source, spark.readStream, {}, spark)
+def stream(source: Source, spark: SparkSession, real_time: bool = False) -> DataFrame:
+    limits = () if real_time else source.options.reader().limits
+    read_ = read(source, spark.readStream, dict(limits), spark)
     rows = DataFrame(jvm.named("millstream.row.Tapped").source(read_._jdf, source.name), spark)
     if source.time is None or not source.holds_time:
         return rows
