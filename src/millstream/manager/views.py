@@ -72,7 +72,7 @@ def view(job: JobRecord, home: Home) -> JobView:
         rate_out=rate(samples, "rows_out") if running else None,
         lag=sum(lags) if lags else None,
         clear_ms=clear_ms(samples) if running else None,
-        state_bytes=sum(part["state_bytes"] for part in figures["stages"]) if figures else None,
+        state_bytes=sum(part["state_bytes"] for part in figures["stages"]) if last else None,
         held_back_by=figures.get("held_back_by"),
         reported_at=status.get("at"),
         trouble=job.failures[-1] if job.failures and failing(job) else None,

@@ -42,7 +42,8 @@ def sample(now: Metrics) -> dict[str, Any]:
         "behind_ms": behind_ms(now),
         "epoch": now.last_epoch.epoch if now.last_epoch else None,
         "epoch_ms": now.last_epoch.duration_ms if now.last_epoch else None,
-        "state_bytes": now.state_bytes,
+        # Before its first epoch, a run does not know how much there is.
+        "state_bytes": now.state_bytes if now.last_epoch else None,
     }
 
 
