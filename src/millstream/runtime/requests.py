@@ -6,9 +6,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 
+from millstream.errors import MillstreamError
 from millstream.storage import CheckpointFolder
+
+LOG = logging.getLogger("millstream")
 
 EVERY = 1.0
 """Seconds between two looks, where looking costs nothing."""
@@ -33,7 +37,12 @@ class Requests:
         if now - self._looked < self._every:
             return False
         self._looked = now
-        text = self._folder.files.read(self._folder.stop_request)
+        try:
+            text = self._folder.files.read(self._folder.stop_request)
+        except (MillstreamError, OSError) as error:
+            # Whether that ends the run is for its epochs to say, which need the storage, too.
+            LOG.debug("no request to stop could be looked for: %s", error)
+            return False
         return text is not None and json.loads(text)["until"] > time.time()
 
     def stopped(self) -> None:
