@@ -40,7 +40,8 @@ final class Producers {
     TransactionalProducer kept = IDLE.remove(id);
     if (kept != null) {
       try {
-        if (kept.settle(task.published())) {
+        // One of an earlier run may be fenced, and would only find out with its first row.
+        if (kept.tenure() == task.tenure() && kept.settle(task.published())) {
           return kept;
         }
       } catch (KafkaException e) {
@@ -48,7 +49,7 @@ final class Producers {
       }
       kept.close();
     }
-    return connect(spec, id, task.each());
+    return connect(spec, id, task.tenure(), task.each());
   }
 
   /**
@@ -88,7 +89,7 @@ final class Producers {
     }
   }
 
-  static TransactionalProducer connect(SinkSpec spec, String id, boolean each) {
+  static TransactionalProducer connect(SinkSpec spec, String id, long tenure, boolean each) {
     Map<String, Object> settings = new HashMap<>();
     settings.put("linger.ms", each ? "0" : "20");
     settings.put("batch.size", "131072");
@@ -102,7 +103,7 @@ final class Producers {
       client.close(Duration.ZERO);
       throw e;
     }
-    return new TransactionalProducer(id, client);
+    return new TransactionalProducer(id, tenure, client);
   }
 
   static void giveBack(TransactionalProducer producer) {

@@ -22,6 +22,9 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 final class Repair implements AutoCloseable {
   private static final long PATIENCE_MILLIS = 60_000;
 
+  /** No run's: its producer is not kept. */
+  private static final long OWN = -1;
+
   private final SinkSpec spec;
   private final long epoch;
   private final String topic;
@@ -50,7 +53,7 @@ final class Repair implements AutoCloseable {
   /** The new transaction, prepared as the others were. It is open until it is committed by its id. */
   PreparedTransaction copy(List<PreparedTransaction> lost) throws IOException {
     try {
-      producer = Producers.connect(spec, KafkaSink.prefix(spec) + "repair", false);
+      producer = Producers.connect(spec, KafkaSink.prefix(spec) + "repair", OWN, false);
       producer.begin(epoch);
       for (PreparedTransaction one : lost) {
         long found = read(one, "read_uncommitted", producer::copy);

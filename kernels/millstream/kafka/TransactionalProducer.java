@@ -14,19 +14,26 @@ final class TransactionalProducer {
   private static final long NONE = Long.MIN_VALUE;
 
   private final String id;
+  private final long tenure;
   private final KafkaProducer<byte[], byte[]> client;
   private long open = NONE;
   private Places places = new Places();
   private volatile Exception failure;
   private volatile long usedAt = System.nanoTime();
 
-  TransactionalProducer(String id, KafkaProducer<byte[], byte[]> client) {
+  TransactionalProducer(String id, long tenure, KafkaProducer<byte[], byte[]> client) {
     this.id = id;
+    this.tenure = tenure;
     this.client = client;
   }
 
   String id() {
     return id;
+  }
+
+  /** The run that made it. */
+  long tenure() {
+    return tenure;
   }
 
   Duration idle() {
