@@ -8,6 +8,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import millstream.sink.SinkKind;
 import millstream.sink.SinkSpec;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -20,6 +22,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 final class Producers {
   private static final Map<String, TransactionalProducer> IDLE = new ConcurrentHashMap<>();
   private static final Duration KEEP = Duration.ofMinutes(10);
+  private static final int ABORT_SECONDS = 2;
 
   /** Those that are made ready for their next turn, by id. */
   private static final Map<String, Future<?>> READYING = new ConcurrentHashMap<>();
@@ -113,12 +116,18 @@ final class Producers {
     }
   }
 
-  /** Not to be used again: when an epoch fails, every holder of an id of the sink is fenced. */
+  /**
+   * Not to be used again: when an epoch fails, every holder of an id of the sink is fenced. It does not wait for long,
+   * and nor does the run, which is about to start again: what it leaves open is found and ended then.
+   */
   static void abort(TransactionalProducer producer) {
+    Future<?> aborted = BESIDE.submit(producer::aborted);
     try {
-      producer.aborted();
-    } catch (KafkaException e) {
-      // It is found and ended when the run ends or starts again.
+      aborted.get(ABORT_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      // The brokers do not answer, or another producer has the id by now.
     } finally {
       producer.close();
     }
