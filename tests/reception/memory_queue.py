@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
+from millstream.plan.connectors import Receiver
 from millstream.reception import ConnectionLost, Message
 
 
@@ -68,3 +70,24 @@ class MemoryClient:
     def close(self) -> None:
         self._queue.give_back(self._held)
         self._held = []
+
+
+@contextmanager
+def receiving(made: Receiver) -> Iterator[list[Exception]]:
+    """It receives inside the block; yields what went wrong."""
+    made.prepare()
+    ended, failures = threading.Event(), list[Exception]()
+
+    def work() -> None:
+        try:
+            made.receive(ended)
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield failures
+    finally:
+        ended.set()
+        thread.join()

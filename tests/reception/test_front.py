@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from millstream.reception import Front, Limits, Message
 from millstream.reception import pressure as pressures
 from millstream.reception.memory import Memory
 from tests.crash.process import until
-from tests.reception.memory_queue import MemoryQueue
+from tests.reception.memory_queue import MemoryQueue, receiving
 
 TOPIC = "memory.orders"
 
@@ -29,27 +28,6 @@ def numbered(start: int, end: int) -> list[Message]:
 
 def front(queue: MemoryQueue, folder: Path, **limits: int) -> Front:
     return Front("orders", queue, str(folder), TOPIC, Limits(**limits))
-
-
-@contextmanager
-def receiving(made: Front) -> Iterator[list[Exception]]:
-    """The front receives inside the block; yields what went wrong."""
-    made.prepare()
-    ended, failures = threading.Event(), list[Exception]()
-
-    def work() -> None:
-        try:
-            made.receive(ended)
-        except Exception as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield failures
-    finally:
-        ended.set()
-        thread.join()
 
 
 def received(folder: Path) -> list[int]:

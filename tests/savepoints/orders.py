@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import millstream as ms
 from millstream import journal, rabbitmq
-from millstream.errors import MillstreamError
 from millstream.reception import Message
 from tests.crash.process import until
-from tests.reception.memory_queue import MemoryQueue
+from tests.reception.memory_queue import MemoryQueue, receiving
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,27 +49,12 @@ class Orders:
         return {row["digit"]: row["total"] for row in (record.json() for record in journal.read(self.path, "sums"))}
 
     @contextmanager
-    def receiving(self, job: ms.Job) -> Iterator[list[MillstreamError]]:
+    def receiving(self, job: ms.Job) -> Iterator[list[Exception]]:
         """As a run of the job does, which commits nothing of it; what goes wrong."""
         source: Any = job.plan().sources[0].options
-        receiver = source.receiver()
-        receiver.prepare()
-        ended, wrong = threading.Event(), list[MillstreamError]()
-
-        def receive() -> None:
-            try:
-                receiver.receive(ended)
-            except MillstreamError as error:
-                wrong.append(error)
-
-        thread = threading.Thread(target=receive)
-        thread.start()
-        try:
+        with receiving(source.receiver()) as wrong:
             until(lambda: len(self.queue.acknowledged) == self.sent)
             yield wrong
-        finally:
-            ended.set()
-            thread.join()
 
 
 def summed(*numbers: int) -> dict[int, int]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from millstream.errors import MillstreamError
 from tests.crash.process import until
 from tests.savepoints.orders import Orders, summed
 
@@ -24,6 +25,7 @@ def test_a_job_whose_old_run_still_receives(elsewhere: str, spark: SparkSession)
         orders.job("next").restore(f"{elsewhere}/saved", spark=spark)
         orders.put(4)
         until(lambda: bool(wrong))
+    assert isinstance(wrong[0], MillstreamError)
     assert wrong[0].code == "MS-JOURNAL-005"
     assert not any(b"4" in (message.value or b"") for message in orders.queue.acknowledged)
     orders.run(orders.job("next"))
