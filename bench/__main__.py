@@ -1,4 +1,4 @@
-"""`python -m bench COMMAND`: basics, brokers, epochs, nexmark, kafka, latency, process, storage or scale (`--help`)."""
+"""`python -m bench COMMAND`; `--help` lists the commands."""
 
 from __future__ import annotations
 
@@ -38,6 +38,19 @@ def main() -> None:
 def run_basics(events: int, rounds: int, only: str) -> None:
     """A filter, a keyed aggregate, a join and a table's columns, against hand-written PySpark."""
     basics.run(events, rounds, tuple(part for part in only.split(",") if part))
+
+
+@main.command("beside")
+@click.argument("commit")
+@click.option("--only", default="", help="Some of: filter, aggregate, join, enrich, q0, q3, q5, q8, q17, q20.")
+@click.option("--events", default=1_000_000, help="How many events each case reads; a multiple of 2,000.")
+@click.option("--warm-ups", default=3, help="How often each runs before it is measured.")
+@click.option("--rounds", default=5, help="How often each is measured; the median counts.")
+def run_beside(commit: str, only: str, events: int, warm_ups: int, rounds: int) -> None:
+    """This version beside that of a commit, in turn: what has become cheaper, and what dearer."""
+    from bench import beside
+
+    beside.run(commit, tuple(part for part in only.split(",") if part), events, warm_ups, rounds)
 
 
 @main.command("epochs")
