@@ -39,6 +39,8 @@ APART = ("oracle/test_law.py",)
 LONG_SECONDS = 3600
 """A long test that takes longer than this hangs. pyproject.toml has the limit for all others."""
 FIXED_SEED = 1
+NEW_SEEDS = 4
+"""Of a long run."""
 SEED = "MILLSTREAM_SEED"
 
 
@@ -59,11 +61,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`seeds` of a random test: one that is always the same, and one that is new in every run. --long has more."""
+    """`seeds` of a random test: one that is always the same, and one that is new in every run. --long has more of
+    these, all of them in one run of the job: what a run costs is mostly its start."""
     if "seeds" in metafunc.fixturenames:
-        new, more = int(os.environ[SEED]), 5 if metafunc.config.getoption("--long") else 1
-        pairs = [(FIXED_SEED, new + n) for n in range(more)]
-        metafunc.parametrize("seeds", pairs, ids=[f"new+{n}" if n else "new" for n in range(more)])
+        new, more = int(os.environ[SEED]), NEW_SEEDS if metafunc.config.getoption("--long") else 1
+        metafunc.parametrize("seeds", [(FIXED_SEED, *range(new, new + more))], ids=["new"])
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -83,6 +83,12 @@ def moving() -> list[object]:
     return [pytest.param(name, marks=[] if name in MOVED else pytest.mark.long) for name in ALL]
 
 
+def rescaled() -> list[object]:
+    """A few jobs to three tasks, as a changed plan does; in long runs all of them, to one or seven in turn."""
+    others = [pytest.param(name, (1, 7)[place % 2], marks=pytest.mark.long) for place, name in enumerate(ALL)]
+    return [*((name, 3) for name in MOVED), *others]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", moving())
 def test_savepoint(name: str, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path) -> None:
@@ -93,10 +99,7 @@ def test_savepoint(name: str, seeds: Sequence[int], epochs: int, spark: SparkSes
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "parallelism", [3, pytest.param(1, marks=pytest.mark.long), pytest.param(7, marks=pytest.mark.long)]
-)
-@pytest.mark.parametrize("name", moving())
+@pytest.mark.parametrize(("name", "parallelism"), rescaled())
 def test_rescaled(
     name: str, parallelism: int, seeds: Sequence[int], epochs: int, spark: SparkSession, tmp_path: Path
 ) -> None:
