@@ -22,7 +22,7 @@ from millstream.runtime.carry import Carriage, Load, carried, load, make_outbox
 from millstream.runtime.checkpoint import Checkpoint, fingerprint, open_checkpoint
 from millstream.runtime.damage import make_good
 from millstream.runtime.described import read_checkpoint
-from millstream.runtime.failures import UNKNOWN, explained, of_a_checkpoint, transient
+from millstream.runtime.failures import explained
 from millstream.runtime.history import CheckpointRecord, history
 from millstream.runtime.identities import check_identities, check_what_was_read
 from millstream.runtime.interrupts import interrupts
@@ -31,6 +31,7 @@ from millstream.runtime.needs import addresses, jars_of, need
 from millstream.runtime.progress import Progress
 from millstream.runtime.real_time import refuse_python_that_waits
 from millstream.runtime.receive import Reception
+from millstream.runtime.recovery import Failure, Recovery
 from millstream.runtime.requests import Requests, followed
 from millstream.runtime.savepoints.manifest import Savepoint
 from millstream.runtime.savepoints.ports import outputs_of
@@ -82,15 +83,6 @@ class Observer(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A failure after which the job was started again. `at`: in seconds, by a monotonic clock."""
-
-    at: float
-    error: MillstreamError
-    delay_ms: int
-
-
 class Run:
     """A started job: wait for it, watch it, stop it. `job.start()` and `job.run()` return it."""
 
@@ -99,25 +91,18 @@ class Run:
         self._plan = plan
         self._setting = setting
         self._requests: Requests | None = None
-        self._restarts = restarts
+        self._recovery = Recovery(job, plan, restarts, setting.checkpoints.tolerate)
         self._life = Life(self._over)
         self._metering = Metering(plan)
         self._observers: list[Observer] = []
         self._query: queries.Query | None = None
         self._carriage: Carriage | None = None
         self._reception: Reception | None = None
-        self._again_at = 0.0
-        self._to_note: list[str] = []
-        """Why checkpoints failed that are not in the history yet."""
-        self._stuck = (-1, 0)
-        """The last committed epoch when a checkpoint failed, and how often in a row one has since."""
         self._name = secrets.token_hex(8)
         self._started = False
         """Whether a query was started: from then on no other process may take over between two starts."""
         self._spark: SparkSession | None = None
         self._need = Need(1)
-        self.failures: list[Failure] = []
-        """Those from which it was, or is about to be, started again."""
         self.metrics_url: str | None = None
         """Where Prometheus finds its figures, if they are served."""
 
@@ -137,6 +122,11 @@ class Run:
     def pauses(self) -> str | None:
         """Why rows wait between two epochs, in real time, where barriers cannot flow with them; None: they do not."""
         return self._query.pauses if self._query else None
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Those from which it was, or is about to be, started again."""
+        return self._recovery.failures
 
     @property
     def over(self) -> bool:
@@ -197,7 +187,7 @@ class Run:
         mend = partial(self._make_good, spark)
         self._query = queries.start(lowered, self._plan, mode, target, kept, spark, again, mend)
         self._started = True
-        self._note(self._query)
+        self._recovery.note(self._query)
         self._metering.follow(self._query, self._carriage)
         self._carriage.start()
         self._requests = Requests(checkpoint.folder)
@@ -327,7 +317,7 @@ class Run:
         self._query.stop()
         self._close()
         self._query = None
-        self._again_at = time.monotonic()
+        self._recovery.at_once()
         self._life.move(State.RESTARTING)
 
     def _close(self) -> None:
@@ -343,43 +333,18 @@ class Run:
         self._life.move(State.FAILING)
         query = self._query
         error = queries.taken_over(query) or error
-        if of_a_checkpoint(error):
-            self._to_note.append(str(error))
-            self._note(query)
+        self._recovery.failed_checkpoint(error, query)
         self._abandon(error)
-        found, now = self._explained(error, query), time.monotonic()
-        moments = [*(failure.at for failure in self.failures), now]
-        delay = self._restarts.delay_ms(moments) if transient(found, self._plan) else None
-        if delay is None and of_a_checkpoint(error) and self._tolerates():
-            delay = 0
-        if delay is None:
+        try:
+            self._recovery.plan(error, query, self._committed)
+        except MillstreamError:
             self._life.move(State.FAILED)
-            raise found from error
-        self.failures.append(Failure(now, found, delay))
-        LOG.warning('job "%s" failed and is started again in %.1f s: %s', self.job, delay / 1000, found.message)
-        self._again_at = now + delay / 1000
+            raise
         self._life.move(State.RESTARTING)
 
-    def _note(self, query: queries.Query | None) -> None:
-        """Checkpoints that failed, in the history; what failed at a start is noted by the next one."""
-        while query is not None and self._to_note:
-            query.checkpoint_failed(self._to_note.pop(0))
-
-    def _tolerates(self) -> bool:
-        """Whether to retry a failed checkpoint, from the last one that did not fail. No number may be skipped."""
-        last = max(CheckpointFolder.at(self._setting.checkpoint).committed(), default=-1)
-        self._stuck = (last, self._stuck[1] + 1 if self._stuck[0] == last else 1)
-        return self._stuck[1] <= self._setting.checkpoints.tolerate
-
-    def _explained(self, error: Exception, query: queries.Query | None) -> MillstreamError:
-        """In real time a failed task takes others along, and Spark may report one of those: then each is asked."""
-        found = explained(self.job, error, self._plan)
-        if query is None or found.code != UNKNOWN:
-            return found
-        with suppress(Exception):  # Spark may be gone: then there is nothing to ask
-            others = (explained(self.job, RuntimeError(said), self._plan) for said in query.said_by_tasks())
-            return next((other for other in others if other.code != UNKNOWN), found)
-        return found
+    def _committed(self) -> int:
+        """The last committed epoch; -1: none."""
+        return max(CheckpointFolder.at(self._setting.checkpoint).committed(), default=-1)
 
     def _abandon(self, error: Exception) -> None:
         """Leaves nothing running. What goes wrong now is reported along with what went wrong first."""
@@ -394,7 +359,7 @@ class Run:
         self._query = None
 
     def _restart(self, seconds: float) -> None:
-        wait = self._again_at - time.monotonic()
+        wait = self._recovery.wait
         if wait > 0:
             time.sleep(min(wait, seconds))
             return
@@ -433,7 +398,8 @@ class Run:
         begun = time.monotonic()
         self._query.stop()
         self._close()
-        self._query, self._again_at = None, time.monotonic()
+        self._query = None
+        self._recovery.at_once()
         self._life.move(State.RESTARTING)
         done = rescaled(self.job, self._plan, self._setting.checkpoint, parallelism, self._spark)
         self._setting = replace(self._setting, checkpoint=done.checkpoint, parallelism=parallelism)
