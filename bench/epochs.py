@@ -27,8 +27,11 @@ SCHEMA = "liker STRING, liked STRING, at BIGINT"
 RESULTS = Path(__file__).parent / "results"
 SIZES = (1, 1000)
 """Rows of an epoch: next to nothing, and a few."""
-FEW, MANY = 10, 60
+FEW, MANY = 10, 110
 """Epochs."""
+WARM_UPS, WARM_UP = 8, 60
+"""Runs before anything is measured, and epochs of each. After some 400 epochs the JVM's compilers have done their work;
+in the first 60, these take most of what an epoch costs."""
 IDLE = 30
 """Seconds for which real time is measured."""
 
@@ -83,9 +86,11 @@ def run(rounds: int) -> None:
     folder = Path(tempfile.mkdtemp(prefix="millstream-bench-"))
     try:
         bench = Bench(folder)
-        for rows in SIZES:
-            bench.spent(rows, MANY)  # the JVM's compilers have done most of their work then
         found: dict[str, list[float]] = {}
+        for number in range(WARM_UPS):
+            each = bench.spent(SIZES[0], WARM_UP) / WARM_UP
+            found[f"epochs {number * WARM_UP + 1} to {(number + 1) * WARM_UP}, with a start, each"] = [each]
+        bench.spent(SIZES[-1], WARM_UP)
         for _ in range(rounds):
             for rows in SIZES:
                 found.setdefault(f"epoch of {rows:,} rows", []).append(bench.epoch(rows))
