@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -45,7 +46,10 @@ SEED = "MILLSTREAM_SEED"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before there are workers, which inherit the environment."""
+    """Before there are workers, which inherit the environment, and how signals are handled."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # So it is in the background of a shell. Tests interrupt jobs.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "SPARK_SUBMIT_OPTS" not in os.environ:
         many = bool(config.getoption("numprocesses", None))
         os.environ["SPARK_SUBMIT_OPTS"] = class_archive.options(make=many)

@@ -11,6 +11,7 @@ from millstream.plan.nodes import Sink, Source
 from millstream.planner.stages import JobPlan
 from millstream.runtime.bad_values import bad_call, bad_value
 from millstream.runtime.identities import MADE_ANEW
+from millstream.spark import jvm
 from millstream.spark.launch import LOG
 
 OURS = re.compile(r"(MS-[A-Z]+-\d{3}): (.*)")
@@ -71,6 +72,10 @@ def explained(job: str, error: BaseException, plan: JobPlan) -> MillstreamError:
         found = bad
     elif (failed := bad_call(whole, plan.flow)) is not None:
         found = failed
+    elif jvm.gone():
+        memory = "was it killed for lack of memory?"
+        hint = f"{memory} {told}" if (told := where_spark_tells()) else memory
+        found = MillstreamError(UNKNOWN, f'job "{job}" failed: Spark\'s Java process has ended.', hint=hint)
     else:
         found = MillstreamError(UNKNOWN, f'job "{job}" failed: {reason(text)}', hint=where_spark_tells())
     found.__cause__ = error

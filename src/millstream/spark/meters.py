@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from contextlib import suppress
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.accumulators import Accumulator
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -26,11 +28,8 @@ class Meters:
         self._kernels = jvm.named("millstream.metrics.Meters").open(spark._jsparkSession)
         self._application = spark.sparkContext.applicationId
         self._skipped: dict[str, list[Accumulator[int]]] = defaultdict(list)
+        self.name = str(self._kernels.name())
         RUNNING[self.name] = self
-
-    @property
-    def name(self) -> str:
-        return str(self._kernels.name())
 
     def count_in(self, spark: SparkSession) -> bool:
         """Whether Spark is the one that they were opened in, and has not been started again since."""
@@ -66,7 +65,8 @@ class Meters:
     def close(self) -> None:
         """Nothing is counted any more. What was can still be read."""
         RUNNING.pop(self.name, None)
-        self._kernels.close()
+        with suppress(Py4JError, ConnectionError):  # Spark's process may have died, which is told by others
+            self._kernels.close()
 
 
 def counter(spark: SparkSession, step: str) -> Accumulator[int]:
