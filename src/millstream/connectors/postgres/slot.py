@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,7 +129,7 @@ class Slot:
         connection.commit()
         return place
 
-    def peek(self, connection: Any, upto: int) -> Iterator[bytes]:
+    def peek(self, connection: Any, upto: int) -> Generator[bytes]:
         """Messages from the slot's position; read on demand, so that they need not fit into memory."""
         query = "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, %s::pg_lsn, %s, 'proto_version', '1', "
         query += "'publication_names', %s)"
