@@ -104,13 +104,12 @@ class ChangesClient:
         self._looks = 0
         self._seen = 0
         """Up to there the slot has nothing any more, even if it has not advanced."""
-        self._moved = self._target = self._checked()
+        self._moved = self._target = self._place()
 
-    def _checked(self) -> int:
-        """How far the slot has advanced, if it is in order."""
+    def _place(self) -> int:
         try:
             with guarded():
-                return self._slot.check(self._connection, self._notes.acknowledged)
+                return self._slot.place(self._connection)
         except BaseException:
             self.close()
             raise

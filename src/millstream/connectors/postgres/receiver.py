@@ -63,6 +63,8 @@ class PostgresReceiver(Front):
         drift.check_begun(self._table, begun.table, begun.key)
         self._changes.slot = replace(self._changes.slot, name=begun.slot)
         self._changes.snapshot = begun.snapshot
+        with guarded(), closing(connect_to_read(self._address)) as connection:
+            self._changes.slot.check(connection, self._notes.acknowledged)
         super().prepare()
 
     # --- the snapshot
