@@ -161,6 +161,28 @@ def test_a_reception_that_is_ended_while_there_is_more(
     assert ids(tmp_path) == list(range(10))
 
 
+def test_a_reception_that_is_ended_while_others_write(
+    sql: Sql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is longer at each look, and holds nothing of the table."""
+    made(sql, "people")
+    one = receiver(tmp_path, address)
+    one.prepare()
+    original, ended, looks = Slot.durable, Event(), 0
+
+    def further(self: Slot, connection: Any) -> int:
+        nonlocal looks
+        looks += 1
+        assert looks < 20, "it does not end"
+        if looks == 5:
+            ended.set()
+        return original(self, connection) + looks
+
+    monkeypatch.setattr(Slot, "durable", further)
+    one.receive(ended)
+    assert looks >= 5
+
+
 def test_a_quiet_table_in_a_busy_database(sql: Sql, address: str, tmp_path: Path) -> None:
     """The slot advances with what others write, and loses none of its own changes."""
     made(sql, "people", "busy")

@@ -221,7 +221,7 @@ class Front:
     def _step(self, client: Client, number: int, ended: Event) -> None:
         if self._pressure.high():
             client.rest(REST)
-        elif messages := client.fetch(AT_ONCE, WAIT):
+        elif messages := self._with_room(partial(client.fetch, AT_ONCE, WAIT), client, ended):
             self._handle(client, messages, number, ended)
         now = time.monotonic()
         if now >= self._counted_at:

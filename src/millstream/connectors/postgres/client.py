@@ -119,13 +119,15 @@ class ChangesClient:
             self._last = self._slot.durable(self._connection)
 
     def fetch(self, most: int, seconds: float) -> Sequence[Message]:
+        found: Sequence[Message] = ()
         with guarded():
-            while self._begin_look():
+            while not found and self._begin_look():
                 found = self._taken(most)
-                if found:
-                    return found
-        time.sleep(seconds)
-        return ()
+                if self._last is None:  # what comes meanwhile might have no end
+                    break
+        if not found:
+            time.sleep(seconds)
+        return found
 
     def _begin_look(self) -> bool:
         """Whether there may be something to fetch."""
@@ -181,7 +183,7 @@ class ChangesClient:
         if self._look is None and self._last is None:
             with guarded():
                 self._target = self._slot.durable(self._connection)
-        return max(0, self._target - self._moved)
+        return max(0, self._target - max(self._moved, self._seen))
 
     def close(self) -> None:
         with suppress(psycopg_module().Error):
