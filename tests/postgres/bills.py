@@ -5,6 +5,7 @@ It can also be killed: see `crash/serve.py`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import psycopg
 
 import millstream as ms
 from millstream import postgres
+from millstream.connectors.postgres import PostgresChanges
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,10 +33,16 @@ def create(address: str) -> None:
         connection.execute(TABLES)
 
 
-def bills_job(address: str, folder: str | Path) -> ms.Job:
+def bills_source(address: str) -> PostgresChanges:
+    """What it receives is cut often: its segments are small."""
+    source = postgres.changes("bills", address=address)
+    return replace(source, limits=replace(source.limits, segment_bytes=4096))
+
+
+def bills_job(address: str, folder: str | Path, checkpoint: str = "checkpoint", parallelism: int = 1) -> ms.Job:
     """Every change as it comes, what each customer pays, and all of it in one row."""
-    job = ms.Job("bills", checkpoint=f"{folder}/checkpoint", parallelism=1)
-    bills = job.table(postgres.changes("bills", address=address))
+    job = ms.Job("bills", checkpoint=f"{folder}/{checkpoint}", parallelism=parallelism)
+    bills = job.table(bills_source(address))
     bills.select("id", "price").changes().to(postgres.sink("seen", address=address))
     bills.group_by("customer").agg(total="sum(price)").to(postgres.sink("totals", address=address))
     bills.agg(bills="count(*)", total="sum(price)").to(postgres.sink("one", address=address))
@@ -49,6 +57,14 @@ def change(address: str, number: int) -> None:
         )
         connection.execute("UPDATE bills SET price = price + 1 WHERE id % 3 = 0")
         connection.execute("DELETE FROM bills WHERE mod(id, 10) = %s", [number % 10])
+
+
+def renew(address: str, number: int) -> None:
+    """All bills are deleted at once, in the middle of a transaction."""
+    with psycopg.connect(address) as connection:
+        connection.execute("UPDATE bills SET price = price + 1")
+        connection.execute("TRUNCATE bills")
+        connection.execute("INSERT INTO bills SELECT n, mod(n, 7), n FROM generate_series(1, %s::int) n", [50 + number])
 
 
 def in_step(address: str) -> bool:

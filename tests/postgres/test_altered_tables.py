@@ -12,8 +12,8 @@ import pytest
 
 import millstream as ms
 from millstream import journal, postgres
-from millstream.storage import CheckpointFolder
 from tests.postgres.conftest import Sql
+from tests.postgres.reception import catch_up, receiver
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,11 +33,7 @@ class Copy:
 
     def receiver(self) -> Any:
         """One that knows the table as it is now."""
-        return (
-            postgres.changes("people", address=self.address)
-            .bound("copy", CheckpointFolder.at(str(self.folder)).received)
-            .receiver()
-        )
+        return receiver(self.folder, self.address)
 
     def rows(self) -> list[Any]:
         return [record.json() for record in journal.read(self.folder / "received", "people")]
@@ -51,14 +47,14 @@ def copy(sql: Sql, address: str, tmp_path: Path) -> Copy:
 def test_a_column_that_is_added(copy: Copy, caplog: pytest.LogCaptureFixture) -> None:
     """Left out, with a warning, until the job starts again."""
     first = copy.receiver()
-    first.prepare()
+    catch_up(first)
     copy.sql.execute("ALTER TABLE people ADD city TEXT")
     copy.sql.execute("INSERT INTO people VALUES (2, 'bob', 31, 'rome')")
     with caplog.at_level(logging.WARNING, "millstream"):
-        first.prepare()
+        catch_up(first)
     assert "city" in caplog.text
     copy.sql.execute("INSERT INTO people VALUES (3, 'cyd', 32, 'oslo')")
-    copy.receiver().prepare()
+    catch_up(copy.receiver())
     assert [row.get("city") for row in copy.rows()] == [None, None, "oslo"]
 
 
@@ -73,44 +69,44 @@ def test_a_column_that_is_added(copy: Copy, caplog: pytest.LogCaptureFixture) ->
 def test_a_table_that_is_no_longer_the_same(alter: str, said: str, copy: Copy) -> None:
     """The job that runs stops before it reads a change; started again, it reads the table as it is now."""
     first = copy.receiver()
-    first.prepare()
+    catch_up(first)
     copy.sql.execute("INSERT INTO people VALUES (2, 'bob', 31)")
     copy.sql.execute(f"ALTER TABLE people {alter}")
     copy.sql.execute("INSERT INTO people (id, name) VALUES (3, 'cyd')")
     with pytest.raises(ms.MillstreamError) as error:
-        first.prepare()
+        catch_up(first)
     assert error.value.code == "MS-POSTGRES-008"
     assert said in error.value.message
-    copy.receiver().prepare()
+    catch_up(copy.receiver())
     assert [row["id"] for row in copy.rows()] == [1, 2, 3]
 
 
 def test_another_key(copy: Copy) -> None:
     """What was read was read by the old one: not even another start can continue from there."""
     first = copy.receiver()
-    first.prepare()
+    catch_up(first)
     copy.sql.execute("ALTER TABLE people DROP CONSTRAINT people_pkey, ADD PRIMARY KEY (name)")
     copy.sql.execute("INSERT INTO people VALUES (2, 'bob', 31)")
     for one in (first, copy.receiver()):
         with pytest.raises(ms.MillstreamError) as error:
-            one.prepare()
+            catch_up(one)
         assert error.value.code == "MS-POSTGRES-008"
         assert "has another key, name" in error.value.message
 
 
 def test_types_that_mean_the_same(copy: Copy) -> None:
     first = copy.receiver()
-    first.prepare()
+    catch_up(first)
     copy.sql.execute("ALTER TABLE people ALTER name TYPE VARCHAR(50)")
     copy.sql.execute("INSERT INTO people VALUES (2, 'bob', 31)")
-    first.prepare()
+    catch_up(first)
     assert len(copy.rows()) == 2
 
 
 def test_a_table_that_was_created_again(copy: Copy) -> None:
     """In a publication of all tables, which has the new one, too; nothing says that old rows are gone."""
     first = copy.receiver()
-    first.prepare()
+    catch_up(first)
     create = "CREATE TABLE people (id INT PRIMARY KEY, name TEXT, age INT)"
     copy.sql.execute("DROP TABLE people")
     copy.sql.execute(create)
@@ -118,7 +114,7 @@ def test_a_table_that_was_created_again(copy: Copy) -> None:
     copy.sql.execute("INSERT INTO people VALUES (2, 'bob', 31)")
     for one in (first, copy.receiver()):
         with pytest.raises(ms.MillstreamError) as error:
-            one.prepare()
+            catch_up(one)
         assert error.value.code == "MS-POSTGRES-009"
 
 
@@ -126,7 +122,7 @@ def test_a_table_that_was_created_again(copy: Copy) -> None:
 def test_a_table_whose_changes_no_longer_come(how: str, copy: Copy) -> None:
     """What was changed before is received; then it is said."""
     first = copy.receiver()
-    first.prepare()
+    catch_up(first)
     copy.sql.execute("INSERT INTO people VALUES (2, 'bob', 31)")
     copy.sql.execute(how)
     with pytest.raises(ms.MillstreamError) as error:

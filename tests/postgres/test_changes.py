@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,10 @@ import pytest
 import millstream as ms
 from millstream import journal, postgres
 from millstream.connectors.postgres.receiver import PostgresReceiver
-from millstream.storage import CheckpointFolder
+from millstream.reception import Message
 from servers import postgres as servers
 from tests.postgres.conftest import Sql, one
+from tests.postgres.reception import catch_up, people, receiver, records, table_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,39 +24,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.server
 
 
-def receiver(folder: Path, address: str, table: str = "people") -> PostgresReceiver:
-    return postgres.changes(table, address=address).bound("copy", CheckpointFolder.at(str(folder)).received).receiver()
-
-
-def records(folder: Path, table: str = "people") -> list[tuple[Any, Any]]:
-    found = journal.read(folder / "received", table)
-    return [(json.loads(record.key or b"null"), record.json()) for record in found]
-
-
-def table_of(folder: Path, table: str = "people") -> dict[str, Any]:
-    rows: dict[str, Any] = {}
-    for key, row in records(folder, table):
-        rows.pop(json.dumps(key), None)
-        if row is not None:
-            rows[json.dumps(key)] = row
-    return rows
-
-
-def people(sql: Sql, identity: str = "DEFAULT") -> None:
-    sql.execute("CREATE TABLE people (id INT PRIMARY KEY, name TEXT, story TEXT)")
-    sql.execute(f"ALTER TABLE people REPLICA IDENTITY {identity}")
-    sql.execute("INSERT INTO people SELECT n, 'name ' || n FROM generate_series(1, 3) n")
-
-
 def test_a_snapshot_then_every_change(sql: Sql, address: str, tmp_path: Path) -> None:
     people(sql)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert [key["id"] for key, _ in records(tmp_path)] == [1, 2, 3]
     sql.execute("UPDATE people SET name = 'new' WHERE id = 1")
     sql.execute("UPDATE people SET id = 20 WHERE id = 2")
     sql.execute("DELETE FROM people WHERE id = 3")
     sql.execute("INSERT INTO people VALUES (4, NULL)")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     changes: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
         ({"id": 1}, {"id": 1, "name": "new", "story": None}),
         ({"id": 2}, None),
@@ -67,7 +43,7 @@ def test_a_snapshot_then_every_change(sql: Sql, address: str, tmp_path: Path) ->
     assert records(tmp_path)[3:] == changes
     sql.execute("TRUNCATE people")
     sql.execute("INSERT INTO people VALUES (5, 'last')")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert list(table_of(tmp_path)) == ['{"id": 5}']
 
 
@@ -76,7 +52,7 @@ def test_what_was_received_but_not_acknowledged_is_not_received_again(
 ) -> None:
     """As after a crash between the two, and after one within a transaction."""
     people(sql)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     sql.execute("INSERT INTO people SELECT n, 'more' FROM generate_series(10, 30) n")
 
     def crash(*_: object) -> None:
@@ -85,27 +61,27 @@ def test_what_was_received_but_not_acknowledged_is_not_received_again(
     with monkeypatch.context() as patched:
         patched.setattr("millstream.connectors.postgres.slot.Slot.advance", crash)
         with pytest.raises(InterruptedError):
-            receiver(tmp_path, address).prepare()
+            catch_up(receiver(tmp_path, address))
     assert len(records(tmp_path)) == 24
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert len(records(tmp_path)) == 24
     sql.execute("INSERT INTO people SELECT n, 'more' FROM generate_series(40, 50) n")
     appended = 0
 
-    def crash_after_five(self: PostgresReceiver, key: bytes, row: Any, out: Any) -> None:
+    def crash_after_five(self: PostgresReceiver, message: Message, number: int) -> None:
         nonlocal appended
         appended += 1
         if appended > 5:
             raise InterruptedError
-        original(self, key, row, out)
+        original(self, message, number)
 
-    original = PostgresReceiver._append
+    original = PostgresReceiver._take_one
     with monkeypatch.context() as patched:
-        patched.setattr(PostgresReceiver, "_append", crash_after_five)
+        patched.setattr(PostgresReceiver, "_take_one", crash_after_five)
         with pytest.raises(InterruptedError):
-            receiver(tmp_path, address).prepare()
+            catch_up(receiver(tmp_path, address))
     assert len(records(tmp_path)) == 29
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert [key["id"] for key, _ in records(tmp_path)][24:] == list(range(40, 51))
 
 
@@ -114,17 +90,17 @@ def test_a_crash_within_the_snapshot_starts_over(
 ) -> None:
     people(sql)
 
-    def crash(self: PostgresReceiver, connection: Any) -> Any:
-        original(self, connection)
+    def crash(self: PostgresReceiver, connection: Any, folder: str) -> Any:
+        original(self, connection, folder)
         raise InterruptedError
 
-    original = PostgresReceiver._copy
+    original = PostgresReceiver._take_snapshot
     with monkeypatch.context() as patched:
-        patched.setattr(PostgresReceiver, "_copy", crash)
+        patched.setattr(PostgresReceiver, "_take_snapshot", crash)
         with pytest.raises(InterruptedError):
-            receiver(tmp_path, address).prepare()
+            catch_up(receiver(tmp_path, address))
     sql.execute("DELETE FROM people WHERE id = 2")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert [key["id"] for key, _ in records(tmp_path)] == [1, 3]
 
 
@@ -134,25 +110,25 @@ def test_changes_made_while_the_snapshot_is_taken_are_there_once(
     """Between the slot and the snapshot: the snapshot holds them, and the slot has them, too."""
     people(sql)
 
-    def later(self: PostgresReceiver, connection: Any) -> Any:
+    def later(self: PostgresReceiver, connection: Any, folder: str) -> Any:
         sql.execute("UPDATE people SET name = 'x' WHERE id = 1")
         sql.execute("UPDATE people SET name = 'y' WHERE id = 1")
-        return original(self, connection)
+        return original(self, connection, folder)
 
-    original = PostgresReceiver._copy
-    monkeypatch.setattr(PostgresReceiver, "_copy", later)
-    receiver(tmp_path, address).prepare()
+    original = PostgresReceiver._take_snapshot
+    monkeypatch.setattr(PostgresReceiver, "_take_snapshot", later)
+    catch_up(receiver(tmp_path, address))
     assert [row["name"] for key, row in records(tmp_path) if key["id"] == 1] == ["y"]
 
 
 def test_a_large_transaction(sql: Sql, address: str, tmp_path: Path) -> None:
     """More changes than are asked for at a time."""
     people(sql)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     with sql.transaction():
         sql.execute("INSERT INTO people SELECT n, 'many' FROM generate_series(1001, 61000) n")
         sql.execute("UPDATE people SET id = -id WHERE id <= 3")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     found = records(tmp_path)
     assert len(found) == 3 + 60_000 + 6
     assert len(table_of(tmp_path)) == 60_003
@@ -161,32 +137,32 @@ def test_a_large_transaction(sql: Sql, address: str, tmp_path: Path) -> None:
 def test_an_empty_table(sql: Sql, address: str, tmp_path: Path) -> None:
     people(sql)
     sql.execute("TRUNCATE people")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert records(tmp_path) == []
     sql.execute("INSERT INTO people VALUES (1)")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert len(records(tmp_path)) == 1
 
 
 def test_a_row_that_is_too_large(sql: Sql, address: str, tmp_path: Path) -> None:
     """It stays in the slot: nothing after it counts as received."""
     people(sql)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     sql.execute("INSERT INTO people VALUES (4, repeat('x', 70000000)), (5, 'small')")
     for _ in range(2):
         with pytest.raises(ms.MillstreamError) as error:
-            receiver(tmp_path, address).prepare()
+            catch_up(receiver(tmp_path, address))
         assert error.value.code == "MS-JOURNAL-008"
     assert len(records(tmp_path)) == 3
 
 
 def test_changes_have_the_time_of_their_commit(sql: Sql, address: str, tmp_path: Path) -> None:
     people(sql)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     before = one(sql, "SELECT clock_timestamp()")
     sql.execute("UPDATE people SET name = 'x' WHERE id = 1")
     after = one(sql, "SELECT clock_timestamp()")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     times = [record.timestamp for record in journal.read(tmp_path / "received", "people")]
     assert int(before.timestamp() * 1000) <= times[3] <= int(after.timestamp() * 1000)
     assert times[0] == times[2] < times[3]
@@ -197,11 +173,11 @@ def test_other_tables_of_a_publication(sql: Sql, address: str, tmp_path: Path) -
     people(sql)
     sql.execute("CREATE TABLE pets (id INT PRIMARY KEY)")
     sql.execute("CREATE PUBLICATION millstream_copy_people FOR TABLE pets, people")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     sql.execute("INSERT INTO pets VALUES (1)")
     sql.execute("INSERT INTO people VALUES (4)")
     sql.execute("TRUNCATE pets")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert len(table_of(tmp_path)) == 4
 
 
@@ -210,14 +186,14 @@ def test_a_table_in_parts(sql: Sql, address: str, tmp_path: Path) -> None:
     sql.execute("CREATE TABLE people_low PARTITION OF people FOR VALUES FROM (0) TO (10)")
     sql.execute("CREATE TABLE people_high PARTITION OF people FOR VALUES FROM (10) TO (20)")
     sql.execute("INSERT INTO people VALUES (1, 'a')")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     sql.execute("UPDATE people SET id = 11 WHERE id = 1")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert list(table_of(tmp_path)) == ['{"id": 11}']
     sql.execute("INSERT INTO people VALUES (2, 'b')")
     sql.execute("TRUNCATE people")
     sql.execute("INSERT INTO people VALUES (3, 'c'), (12, 'd')")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert list(table_of(tmp_path)) == ['{"id": 3}', '{"id": 12}']
 
 
@@ -225,24 +201,24 @@ def test_a_crash_while_a_table_is_emptied(
     sql: Sql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people(sql)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     sql.execute("TRUNCATE people")
     appended = 0
 
-    def crash_after_two(self: PostgresReceiver, key: bytes, row: Any, out: Any) -> None:
+    def crash_after_two(self: PostgresReceiver, message: Message, number: int) -> None:
         nonlocal appended
         appended += 1
         if appended > 2:
             raise InterruptedError
-        original(self, key, row, out)
+        original(self, message, number)
 
-    original = PostgresReceiver._append
+    original = PostgresReceiver._take_one
     with monkeypatch.context() as patched:
-        patched.setattr(PostgresReceiver, "_append", crash_after_two)
+        patched.setattr(PostgresReceiver, "_take_one", crash_after_two)
         with pytest.raises(InterruptedError):
-            receiver(tmp_path, address).prepare()
+            catch_up(receiver(tmp_path, address))
     assert len(table_of(tmp_path)) == 1
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert (table_of(tmp_path), len(records(tmp_path))) == ({}, 6)
 
 
@@ -251,9 +227,9 @@ def test_large_values_that_were_not_changed(identity: str, sql: Sql, address: st
     people(sql, identity)
     sql.execute("ALTER TABLE people ALTER story SET STORAGE EXTERNAL")
     sql.execute("UPDATE people SET story = repeat('long ', 5000) WHERE id = 1")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     sql.execute("UPDATE people SET name = 'short' WHERE id = 1")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     row = table_of(tmp_path)['{"id": 1}']
     assert (row["name"], row["story"]) == ("short", "long " * 5000)
 
@@ -264,9 +240,9 @@ def test_large_values_of_rows_with_odd_keys(sql: Sql, address: str, tmp_path: Pa
     sql.execute("CREATE TABLE people (at TIMESTAMP, ok BOOLEAN, m MOOD, raw BYTEA, name TEXT, story TEXT)")
     sql.execute("ALTER TABLE people ADD PRIMARY KEY (at, ok, m, raw), ALTER story SET STORAGE EXTERNAL")
     sql.execute("INSERT INTO people VALUES ('2026-01-01', true, 'bad', '\\x01', 'a', repeat('long ', 5000))")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     sql.execute("UPDATE people SET name = 'b'")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert [row["story"] == "long " * 5000 for _, row in records(tmp_path)] == [True, True]
     sql.execute("DROP TABLE people")
     sql.execute("DROP TYPE mood")
@@ -317,7 +293,7 @@ def test_what_is_not_allowed_is_said_as_sql(sql: Sql, server: Postgres, tmp_path
 
     def hint(address: str) -> str:
         with pytest.raises(ms.MillstreamError) as error:
-            receiver(tmp_path, address).prepare()
+            catch_up(receiver(tmp_path, address))
         assert error.value.code == "MS-POSTGRES-006"
         return error.value.hint or ""
 
@@ -335,23 +311,23 @@ def test_a_server_without_logical_replication(tmp_path: Path) -> None:
         with psycopg.connect(server.address(), autocommit=True) as connection:
             people(connection)
         with pytest.raises(ms.MillstreamError) as error:
-            receiver(tmp_path, server.address()).prepare()
+            catch_up(receiver(tmp_path, server.address()))
     assert error.value.code == "MS-POSTGRES-006"
     assert "wal_level = logical" in (error.value.hint or "")
 
 
 def test_a_slot_that_is_gone(sql: Sql, address: str, tmp_path: Path) -> None:
     people(sql)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     sql.execute("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots")
     with pytest.raises(ms.MillstreamError) as error:
-        receiver(tmp_path, address).prepare()
+        catch_up(receiver(tmp_path, address))
     assert error.value.code == "MS-POSTGRES-007"
 
 
 def test_a_slot_whose_log_was_thrown_away(sql: Sql, server: Postgres, address: str, tmp_path: Path) -> None:
     people(sql)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     with psycopg.connect(server.address(), autocommit=True) as root:
         root.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
         root.execute("SELECT pg_reload_conf()")
@@ -364,7 +340,7 @@ def test_a_slot_whose_log_was_thrown_away(sql: Sql, server: Postgres, address: s
             root.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
             root.execute("SELECT pg_reload_conf()")
     with pytest.raises(ms.MillstreamError) as error:
-        receiver(tmp_path, address).prepare()
+        catch_up(receiver(tmp_path, address))
     assert error.value.code == "MS-POSTGRES-007"
 
 

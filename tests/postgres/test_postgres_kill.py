@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from millstream.testing.faults import CARRY_POINTS, Fault
+from millstream.journal.topics import describe
+from millstream.testing.faults import CARRY_POINTS, RECEIVE_POINTS, Fault
 from servers import postgres as servers
 from servers.proxy import Proxy
 from tests.crash.lives import Lives
 from tests.crash.process import committed, until
-from tests.postgres.bills import change, create, in_step
+from tests.postgres.bills import change, create, in_step, renew
 from tests.postgres.conftest import Sql
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -55,3 +56,35 @@ def test_killed_at_each_named_point(
     until(lambda: in_step(address), every=0.2)
     lives.stop()
     assert in_step(address)
+
+
+@pytest.mark.parametrize("mode", POINTS)
+def test_killed_while_it_receives(
+    mode: str, sql: Sql, address: str, proxy: Proxy, lives: Lives, tmp_path: Path
+) -> None:
+    """Also while a table is emptied whose journal was cut."""
+    create(address)
+    folder = tmp_path / "run"
+    lives.of(folder, f"postgresql://owner@127.0.0.1:{proxy.port}/postgres", mode)
+    change(address, 0)
+    lives.begin()
+    until(lambda: cut(folder) and in_step(address), every=0.2)
+    lives.stop()
+    for number, point in enumerate(RECEIVE_POINTS, 1):
+        change(address, number)
+        renew(address, number)
+        if point == "receive.sync.after":
+            lives.killed(Fault(point))
+        else:
+            lives.imaged(Fault(point), proxy)
+    change(address, 9)
+    lives.begin()
+    until(lambda: in_step(address), every=0.2)
+    lives.stop()
+    assert in_step(address)
+
+
+def cut(folder: Path) -> bool:
+    """Whether something was cut off what the job has received."""
+    received = folder / "checkpoint" / "received"
+    return (received / "bills").exists() and describe(received, "bills").partitions[0].start > 0

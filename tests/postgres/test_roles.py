@@ -15,8 +15,8 @@ from millstream import journal, postgres
 from millstream.connectors.postgres.carrier import PostgresCarrier
 from millstream.journal.record import Record
 from millstream.plan.connectors import RowShape, WriteMode
-from millstream.storage import CheckpointFolder
 from tests.postgres.conftest import Sql
+from tests.postgres.reception import catch_up, received
 
 if TYPE_CHECKING:
     from servers.postgres import Postgres
@@ -47,9 +47,9 @@ def test_a_source_of_a_role_that_may_only_select_and_replicate(people: Sql, serv
     people.execute("INSERT INTO people VALUES (1, 'ann')")
     changes = postgres.changes("people", address=server.address("app"), publication="ours")
     for name in ("bob", "cyd"):
-        changes.bound("copy", CheckpointFolder.at(str(tmp_path)).received).receiver().prepare()
+        catch_up(received(changes, tmp_path))
         people.execute("UPDATE people SET name = %s", [name])
-    changes.bound("copy", CheckpointFolder.at(str(tmp_path)).received).receiver().prepare()
+    catch_up(received(changes, tmp_path))
     found = [record.json()["name"] for record in journal.read(tmp_path / "received", "people")]
     assert found == ["ann", "bob", "cyd"]
 

@@ -11,11 +11,13 @@ import psycopg
 import pytest
 
 import millstream as ms
-from millstream import postgres
 from millstream.connectors.postgres.connect import connect
 from millstream.connectors.postgres.slot import Slot
-from millstream.storage import CheckpointFolder
+from millstream.reception import front
 from servers.proxy import Proxy
+from tests.crash.process import until
+from tests.postgres.reception import receiver, records
+from tests.reception.memory_queue import receiving
 
 if TYPE_CHECKING:
     from servers.postgres import Postgres
@@ -58,21 +60,30 @@ def test_a_lock_of_a_client_who_is_gone(way: Proxy) -> None:
         other.execute("LOCK TABLE people")
 
 
-def test_a_reception(way: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    receiver = (
-        postgres.changes("people", address=behind(way))
-        .bound("copy", CheckpointFolder.at(str(tmp_path)).received)
-        .receiver()
-    )
-    receiver.prepare()
+@pytest.mark.parametrize("back", [True, False], ids=["comes-back", "stays-away"])
+def test_a_reception(
+    back: bool, way: Proxy, sql: psycopg.Connection[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It connects again, and gives up after a while."""
+    monkeypatch.setattr(front, "PATIENCE", 60 if back else 1)
+    made = receiver(tmp_path, behind(way))
+    silent = Event()
     original = Slot.durable
 
     def and_then_silence(self: Slot, connection: Any) -> int:
         place = original(self, connection)
-        way.swallow()
+        if not silent.is_set():
+            way.swallow()
+            silent.set()
         return place
 
-    monkeypatch.setattr(Slot, "durable", and_then_silence)
-    with pytest.raises(ms.MillstreamError) as error:
-        receiver.receive(Event())
-    assert error.value.code == "MS-POSTGRES-001"
+    with receiving(made) as failures:
+        monkeypatch.setattr(Slot, "durable", and_then_silence)
+        assert silent.wait(60)
+        sql.execute("INSERT INTO people VALUES (1)")
+        if back:
+            way.mend()
+        until(lambda: bool(records(tmp_path)) if back else bool(failures))
+    assert [error.code for error in failures if isinstance(error, ms.MillstreamError)] == (
+        [] if back else ["MS-POSTGRES-001"]
+    )

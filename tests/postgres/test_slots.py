@@ -12,23 +12,14 @@ import pytest
 
 import millstream as ms
 from millstream import journal, postgres
-from millstream.connectors.postgres.receiver import PostgresReceiver
 from millstream.connectors.postgres.slot import Slot
-from millstream.storage import CheckpointFolder
 from tests.postgres.conftest import Sql, one
+from tests.postgres.reception import catch_up, receiver
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.server
-
-
-def receiver(folder: Path, address: str, table: str = "people", job: str = "copy", **given: Any) -> PostgresReceiver:
-    return (
-        postgres.changes(table, address=address, **given)
-        .bound(job, CheckpointFolder.at(str(folder)).received)
-        .receiver()
-    )
 
 
 def ids(folder: Path, table: str = "people") -> list[int]:
@@ -71,11 +62,11 @@ def test_each_table_has_a_slot_of_its_own(
         made(sql, *tables)
         for _ in range(2):
             for table in tables:
-                receiver(tmp_path, address, table.strip('"'), job).prepare()
+                catch_up(receiver(tmp_path, address, table.strip('"'), job))
             for table in tables:
                 write(sql, len(ids(tmp_path, table.strip('"'))), table=table)
         for table in tables:
-            receiver(tmp_path, address, table.strip('"'), job).prepare()
+            catch_up(receiver(tmp_path, address, table.strip('"'), job))
             assert ids(tmp_path, table.strip('"')) == [0, 1]
     finally:
         sql.execute("DROP SCHEMA sales CASCADE")
@@ -83,14 +74,14 @@ def test_each_table_has_a_slot_of_its_own(
 
 def test_a_slot_that_two_tables_are_told_to_share(sql: Sql, address: str, tmp_path: Path) -> None:
     made(sql, "people", "pets")
-    receiver(tmp_path, address, "people", slot="mine").prepare()
+    catch_up(receiver(tmp_path, address, "people", slot="mine"))
     with pytest.raises(ms.MillstreamError) as error:
-        receiver(tmp_path, address, "pets", slot="mine").prepare()
+        catch_up(receiver(tmp_path, address, "pets", slot="mine"))
     assert error.value.code == "MS-POSTGRES-010"
     assert error.value.hint is not None
     assert "pg_drop_replication_slot('mine')" in error.value.hint
     write(sql, 1)
-    receiver(tmp_path, address, "people", slot="mine").prepare()
+    catch_up(receiver(tmp_path, address, "people", slot="mine"))
     assert ids(tmp_path) == [1]
 
 
@@ -98,31 +89,31 @@ def test_a_checkpoint_that_is_moved(sql: Sql, address: str, tmp_path: Path) -> N
     """Its slot moves along; and a new checkpoint in the old place does not take it."""
     made(sql, "people")
     old, new = tmp_path / "old", tmp_path / "new"
-    receiver(old, address).prepare()
+    catch_up(receiver(old, address))
     write(sql, 1)
     old.rename(new)
-    receiver(new, address).prepare()
+    catch_up(receiver(new, address))
     write(sql, 2)
     with pytest.raises(ms.MillstreamError) as error:
-        receiver(old, address).prepare()
+        catch_up(receiver(old, address))
     assert error.value.code == "MS-POSTGRES-010"
-    receiver(new, address).prepare()
+    catch_up(receiver(new, address))
     assert ids(new) == [1, 2]
 
 
 def test_two_copies_of_a_checkpoint(sql: Sql, address: str, tmp_path: Path) -> None:
     """What one has received, the other would miss: also when it was restored from a backup."""
     made(sql, "people")
-    receiver(tmp_path / "one", address).prepare()
+    catch_up(receiver(tmp_path / "one", address))
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     write(sql, 1)
-    receiver(tmp_path / "one", address).prepare()
+    catch_up(receiver(tmp_path / "one", address))
     write(sql, 2)
     with pytest.raises(ms.MillstreamError) as error:
-        receiver(tmp_path / "two", address).prepare()
+        catch_up(receiver(tmp_path / "two", address))
     assert error.value.code == "MS-POSTGRES-007"
     assert ids(tmp_path / "two") == []
-    receiver(tmp_path / "one", address).prepare()
+    catch_up(receiver(tmp_path / "one", address))
     assert ids(tmp_path / "one") == [1, 2]
 
 
@@ -131,7 +122,7 @@ def test_a_table_that_is_written_to_all_the_time(
 ) -> None:
     """All that there was at the start is received; what comes meanwhile is left for the next look."""
     made(sql, "people")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     write(sql, 1, 2)
     original, written = Slot.advance, [1, 2]
 
@@ -142,9 +133,9 @@ def test_a_table_that_is_written_to_all_the_time(
         write(sql, written[-1])
 
     monkeypatch.setattr(Slot, "advance", and_write)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert ids(tmp_path) == [1, 2]
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert ids(tmp_path) == written[:-1]
 
 
@@ -166,20 +157,42 @@ def test_a_reception_that_is_ended_while_there_is_more(
         patched.setattr(Slot, "advance", and_end)
         one.receive(ended)
     assert ids(tmp_path) == [0]
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert ids(tmp_path) == list(range(10))
+
+
+def test_a_reception_that_is_ended_while_others_write(
+    sql: Sql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is longer at each look, and holds nothing of the table."""
+    made(sql, "people")
+    one = receiver(tmp_path, address)
+    one.prepare()
+    original, ended, looks = Slot.durable, Event(), 0
+
+    def further(self: Slot, connection: Any) -> int:
+        nonlocal looks
+        looks += 1
+        assert looks < 20, "it does not end"
+        if looks == 5:
+            ended.set()
+        return original(self, connection) + looks
+
+    monkeypatch.setattr(Slot, "durable", further)
+    one.receive(ended)
+    assert looks >= 5
 
 
 def test_a_quiet_table_in_a_busy_database(sql: Sql, address: str, tmp_path: Path) -> None:
     """The slot advances with what others write, and loses none of its own changes."""
     made(sql, "people", "busy")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     sql.execute("INSERT INTO busy SELECT n, repeat('x', 100) FROM generate_series(1, 20000) n")
     written = now(sql)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert position(sql) >= written
     write(sql, 1)
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     assert ids(tmp_path) == [1]
 
 
@@ -187,12 +200,12 @@ def test_a_transaction_that_is_open_while_the_slot_moves_on(sql: Sql, address: s
     import psycopg
 
     made(sql, "people", "busy")
-    receiver(tmp_path, address).prepare()
+    catch_up(receiver(tmp_path, address))
     with psycopg.connect(address) as other:
         write(other, 1)
         sql.execute("INSERT INTO busy SELECT n, repeat('x', 100) FROM generate_series(1, 20000) n")
-        receiver(tmp_path, address).prepare()
-    receiver(tmp_path, address).prepare()
+        catch_up(receiver(tmp_path, address))
+    catch_up(receiver(tmp_path, address))
     assert ids(tmp_path) == [1]
 
 

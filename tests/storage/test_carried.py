@@ -9,6 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import millstream as ms
+from millstream.journal.topics import describe
+from millstream.reception import retention
 from servers import postgres
 from tests.postgres import bills
 from tests.storage.test_jobs import wait
@@ -38,11 +40,18 @@ def database(server: postgres.Postgres) -> Iterator[str]:
 
 
 @ON
-def test_from_a_database_to_a_database(elsewhere: str, database: str, spark: SparkSession) -> None:
+def test_from_a_database_to_a_database(
+    elsewhere: str, database: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is committed is cut at once; the keys of what was cut are known when the table is emptied."""
+    monkeypatch.setattr(retention, "AT_ONCE", 1)
+    received = f"{elsewhere}/checkpoint/received"
     bills.change(database, 1)
     for number in (2, 3):
         run = bills.bills_job(database, elsewhere).start(ms.micro_batch("0 seconds"), spark=spark)
         bills.change(database, number)
+        wait(run, lambda: bills.in_step(database) and describe(received, "bills").partitions[0].start > 0)
+        bills.renew(database, number)
         wait(run, lambda: bills.in_step(database))
         run.stop()
     assert bills.in_step(database)

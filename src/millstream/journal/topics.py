@@ -116,10 +116,18 @@ def create(
     """
     _check(topic, partitions)
     kept = replace(_keep(topic, keep, keep_bytes), tombstones=milliseconds(tombstones) if compact else None)
-    version = fmt.COMPACTED if compact else fmt.VERSION
-    journal = _journal(path)
+    _create(_journal(path), topic, partitions, kept)
+
+
+def create_like(path: JournalPath, topic: Topic) -> None:
+    """Creates a topic in another journal, with the name and the settings of one that exists."""
+    _create(_journal(path), topic.name, topic.partitions, topic.keep)
+
+
+def _create(journal: str, topic: str, partitions: int, keep: Keep) -> None:
+    version = fmt.VERSION if keep.tombstones is None else fmt.COMPACTED
     made = _create_folder if files_at(journal).local else _create_file
-    if not made(journal, topic, {"format": version, "partitions": partitions, **kept.described()}):
+    if not made(journal, topic, {"format": version, "partitions": partitions, **keep.described()}):
         raise MillstreamError(
             "MS-JOURNAL-002",
             f'topic "{topic}" exists already in journal {journal}.',

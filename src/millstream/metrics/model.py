@@ -23,6 +23,8 @@ class ReceptionMetrics:
     """Messages that wait in the system, when it was last asked. None: it cannot say."""
     behind_ms: int | None = None
     """By how many milliseconds the last record received is older than the newest one. None: the system cannot say."""
+    behind_bytes: int | None = None
+    """Bytes of the system's log that were not received yet. None: it cannot say."""
 
 
 @dataclass(frozen=True)

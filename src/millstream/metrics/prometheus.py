@@ -129,6 +129,7 @@ def of_receptions(now: Metrics) -> list[Family]:
             "By how much what was received last is older than the newest there is.",
             *(None if one.behind_ms is None else one.behind_ms / 1000 for _, one in parts),
         ),
+        family("behind_bytes", "gauge", "Bytes of the log not yet received.", *(one.behind_bytes for _, one in parts)),
     ]
 
 

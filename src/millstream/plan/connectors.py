@@ -229,6 +229,7 @@ class ReceptionFigures:
     duplicates: int = 0
     waiting: int | None = None
     behind_ms: int | None = None
+    behind_bytes: int | None = None
 
 
 @runtime_checkable
@@ -332,6 +333,8 @@ class Reader:
     values: tuple[tuple[str, str], ...] = ()
     """What it takes to read values in Avro (`avro_schema`, or `registry` and `registry_login`) or Protobuf
     (`protobuf_message`, `protobuf_descriptors`), in the kernels' words."""
+    batch: Reader | None = None
+    """What a batch reads instead, where it is not what a stream reads."""
     names_topic: bool = False
     """Whether each record says which topic it is from."""
     computed: tuple[tuple[str, str], ...] = ()

@@ -10,6 +10,7 @@ of all receivers: one that drops a duplicate cannot acknowledge it before the fi
 
 from __future__ import annotations
 
+import errno
 import logging
 import threading
 import time
@@ -21,13 +22,25 @@ from threading import Event
 from typing import TypeVar
 
 from millstream.errors import MillstreamError
-from millstream.journal.format import MAX_BODY
+from millstream.journal.format import MAX_BODY, Segment
 from millstream.journal.producer import Producer, producer
+from millstream.journal.segments import Partition
 from millstream.journal.topics import create, describe, drop, exists, open_topic
 from millstream.plan.connectors import ReceptionFigures
 from millstream.reception import retention
 from millstream.reception.memory import ID, PLACE, Memory
-from millstream.reception.message import PART, BeginsSomewhere, Client, ConnectionLost, Message, System, TellsDelay
+from millstream.reception.message import (
+    PART,
+    BeginsSomewhere,
+    Client,
+    ConnectionLost,
+    EndsNow,
+    KeepsOfCut,
+    Message,
+    System,
+    TellsBytes,
+    TellsDelay,
+)
 from millstream.reception.pressure import Pressure
 from millstream.storage import files_at
 
@@ -45,6 +58,7 @@ PATIENCE = 60
 COUNTED_EVERY = 2.0
 """Seconds between two looks at what waits in the system."""
 DISK_FULL = "MS-JOURNAL-009"
+FULL = (errno.ENOSPC, errno.EDQUOT)
 LARGEST = MAX_BODY - (1 << 20)
 """Bytes of a message that fit into a record of the journal, with room for its headers."""
 
@@ -155,12 +169,23 @@ class Front:
         done = retention.committed_segments(self._folder, self._topic, committed) if self._out is not None else []
         if not done:
             return
+        try:
+            self._cut_off(done)
+        except (MillstreamError, OSError) as error:
+            if not is_disk_full(error):
+                raise
+            LOG.warning('"%s" cannot be cut, the disk is full: %s', self._topic, error)
+
+    def _cut_off(self, done: Sequence[tuple[Partition, Segment]]) -> None:
         with self._lock:
             if self._out is None:
                 return
             self._out.flush()
             self._memory.save(self._folder, self._topic)
-        retention.delete(done)
+        if isinstance(self._system, KeepsOfCut):
+            self._system.cut_off(done)
+        else:
+            retention.delete(done)
 
     @contextmanager
     def _producing(self) -> Iterator[Producer]:
@@ -196,9 +221,7 @@ class Front:
     def _step(self, client: Client, number: int, ended: Event) -> None:
         if self._pressure.high():
             client.rest(REST)
-            return
-        messages = client.fetch(AT_ONCE, WAIT)
-        if messages:
+        elif messages := self._with_room(partial(client.fetch, AT_ONCE, WAIT), client, ended):
             self._handle(client, messages, number, ended)
         now = time.monotonic()
         if now >= self._counted_at:
@@ -209,6 +232,8 @@ class Front:
     def _count_delay(self, client: Client) -> None:
         if isinstance(client, TellsDelay):
             self.figures.behind_ms = client.behind_ms()
+        if isinstance(client, TellsBytes):
+            self.figures.behind_bytes = client.behind_bytes()
 
     def _handle(self, client: Client, messages: Sequence[Message], number: int, ended: Event) -> None:
         self.passing("receive.append.before")
@@ -217,7 +242,7 @@ class Front:
         self.passing("receive.append.after")
         self._with_room(self._out.flush, client, ended)
         self.passing("receive.sync.after")
-        client.acknowledge(taken)
+        self._with_room(partial(client.acknowledge, taken), client, ended)
         self.passing("receive.acknowledge.after")
         with self._lock:
             self.figures.acknowledged += len(taken)
@@ -248,7 +273,7 @@ class Front:
         return len(messages)
 
     def _take_one(self, message: Message, number: int) -> None:
-        known = message.id is not None and not self._memory.is_new(message.id)
+        known = message.known or (message.id is not None and not self._memory.is_new(message.id))
         if not known:
             try:
                 self._send(message, number)
@@ -283,11 +308,11 @@ class Front:
         while True:
             try:
                 return act()
-            except MillstreamError as error:
-                if error.code != DISK_FULL or ended.is_set():
+            except (MillstreamError, OSError) as error:
+                if not is_disk_full(error) or ended.is_set():
                     raise
                 if not told:
-                    LOG.warning('source "%s" waits for space on the disk: %s', self._source, error.found)
+                    LOG.warning('source "%s" waits for space on the disk: %s', self._source, error)
                 told = True
                 client.rest(REST)
 
@@ -300,8 +325,14 @@ class Front:
         )
 
 
+def is_disk_full(error: MillstreamError | OSError) -> bool:
+    return error.code == DISK_FULL if isinstance(error, MillstreamError) else error.errno in FULL
+
+
 def there_now(client: Client, full: Callable[[], bool] = lambda: False) -> Iterator[Sequence[Message]]:
     """As many messages as the system says it holds. Where it cannot say, or others take them, until none comes."""
+    if isinstance(client, EndsNow):
+        client.end_now()
     waiting, taken = client.waiting(), 0
     while waiting is None or taken < waiting:
         messages = [] if full() else patiently_fetched(client)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from millstream.errors import MillstreamError
+from millstream.journal.format import Segment
 from millstream.journal.record import Headers
+from millstream.journal.segments import Partition
 
 PART = "millstream:"
 """Headers of a record in the journal that begin so are not the sender's: they hold parts of the message itself."""
@@ -23,6 +25,7 @@ class Message:
 
     `id`: tells it from others, however often it is delivered. `parts`: what the system says about it, by name.
     `handle`: by which the client acknowledges it. `place`: of a log that is read by position, the log and the position.
+    `known`: by its place, the client knows that it was received before.
     """
 
     value: bytes | None
@@ -34,6 +37,7 @@ class Message:
     redelivered: bool = False
     handle: Any = None
     place: tuple[str, str] | None = None
+    known: bool = False
 
     @property
     def size(self) -> int:
@@ -75,6 +79,29 @@ class TellsDelay(Protocol):
 
     def behind_ms(self) -> int | None:
         """By how much what was fetched last is older than the newest; of several logs, the most. None: not known."""
+
+
+@runtime_checkable
+class TellsBytes(Protocol):
+    """A client of a log that knows how many bytes of it wait, not how many messages these are."""
+
+    def behind_bytes(self) -> int: ...
+
+
+@runtime_checkable
+class EndsNow(Protocol):
+    """A client of a log that others write to all the time."""
+
+    def end_now(self) -> None:
+        """From here on it fetches what is there at this moment, and nothing that comes later."""
+
+
+@runtime_checkable
+class KeepsOfCut(Protocol):
+    """A system that still needs something of what the job has committed."""
+
+    def cut_off(self, segments: Sequence[tuple[Partition, Segment]]) -> None:
+        """Keeps what it needs of these segments of the journal, durably, and deletes them."""
 
 
 @runtime_checkable

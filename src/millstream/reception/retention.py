@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from millstream.journal import retention
 from millstream.journal.format import Segment
-from millstream.journal.segments import Partition, chain
+from millstream.journal.record import Record
+from millstream.journal.segments import Partition, SegmentFile, Tail, chain
 from millstream.journal.topics import open_topic
 
 SEGMENT_BYTES = 8 << 20
@@ -28,9 +29,22 @@ def committed_segments(folder: str, topic: str, committed: Mapping[int, int]) ->
     return found
 
 
-def delete(segments: list[tuple[Partition, Segment]]) -> None:
+def delete(segments: Sequence[tuple[Partition, Segment]]) -> None:
     for where, segment in segments:
         retention.delete(where, segment)
+
+
+def records(where: Partition, segment: Segment) -> Iterator[Record]:
+    """Of a segment that nobody writes to any more."""
+    file = SegmentFile.of(where, segment, bounded=True)
+    try:
+        tail = Tail.MORE
+        while tail is Tail.MORE:
+            out: list[Record] = []
+            tail = file.read(out)
+            yield from out
+    finally:
+        file.close()
 
 
 def size(folder: str, topic: str) -> int:

@@ -149,6 +149,21 @@ def received_topic(system: str, source: str) -> str:
     return file_name(f"{system}.{source}")
 
 
+KEPT_KEYS = "live"
+BESIDE = (".keys", ".batch")
+"""What the names of journals end with that lie beside a topic of what is received."""
+
+
+def kept_keys(received: str, topic: str) -> str:
+    """The journal, with the topic `KEPT_KEYS`, of the keys that had a row when a received table's topic was cut."""
+    return f"{received}/{topic}.keys"
+
+
+def batch_copy(received: str, topic: str) -> str:
+    """The journal, with a topic of the same name, of a received table as a batch reads it."""
+    return f"{received}/{topic}.batch"
+
+
 def outbox_topic(sink: str) -> str:
     """The topic in which a sink's rows wait: of the same name, if a topic can have it."""
     return file_name(sink)

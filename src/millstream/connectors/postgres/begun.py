@@ -14,7 +14,9 @@ from millstream.connectors.postgres.table import Table
 from millstream.errors import MillstreamError
 from millstream.storage import files_at
 
-FORMAT = 1
+FORMAT = 2
+READ = (1, FORMAT)
+"""Those that can be read. In the first, nothing was ever cut off the journal."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Begun:
     key: tuple[str, ...]
     snapshot: Snapshot | None = None
     """None as long as it is not whole."""
+    format: int = FORMAT
 
 
 class Notes:
@@ -60,18 +63,18 @@ class Notes:
         return None if text is None else self._parsed(json.loads(text))
 
     def _parsed(self, saved: dict[str, Any]) -> Begun:
-        if saved.get("format") != FORMAT:
+        if saved.get("format") not in READ:
             raise MillstreamError(
                 "MS-CHECKPOINT-004",
                 f'what was received of table "{self._table.name}" has format {saved.get("format", 0)}, not {FORMAT}.',
                 hint="start over with another checkpoint folder",
             )
         snapshot = Snapshot(**saved["snapshot"]) if saved["snapshot"] is not None else None
-        return Begun(saved["slot"], saved["table"], tuple(saved["key"]), snapshot)
+        return Begun(saved["slot"], saved["table"], tuple(saved["key"]), snapshot, saved["format"])
 
     def begin(self, slot: str, snapshot: Snapshot | None = None) -> Begun:
         begun = Begun(slot, self._table.number, self._table.key, snapshot)
-        self._files.replace(self._file, json.dumps({"format": FORMAT, **asdict(begun)}))
+        self._files.replace(self._file, json.dumps(asdict(begun)))
         return begun
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from millstream.connectors.postgres.errors import unreachable
@@ -48,6 +50,27 @@ def connect(address: str) -> psycopg.Connection[Any]:
         connection.commit()
     except module.OperationalError as error:
         raise unreachable(error) from error
+    return connection
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Within it, a server that does not answer is an error of ours."""
+    module = psycopg_module()
+    try:
+        yield
+    except module.OperationalError as error:
+        raise unreachable(error) from error
+
+
+def connect_to_read(address: str) -> psycopg.Connection[Any]:
+    """The text of a value must not depend on the reader's settings."""
+    connection = connect(address)
+    with guarded():
+        connection.execute(
+            "SET datestyle = ISO; SET timezone = 'UTC'; SET bytea_output = hex; SET intervalstyle = iso_8601"
+        )
+        connection.commit()
     return connection
 
 

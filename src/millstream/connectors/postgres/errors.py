@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from millstream.errors import MillstreamError
 from millstream.plan.connectors import Errors
+from millstream.reception import ConnectionLost
 
 # The server does not answer.
 ERRORS = Errors(transient=frozenset({"MS-POSTGRES-001"}))
 
 
-def unreachable(error: Exception) -> MillstreamError:
-    return MillstreamError(
+def unreachable(error: Exception) -> ConnectionLost:
+    return ConnectionLost(
         "MS-POSTGRES-001",
         "Postgres does not answer.",
         found=str(error).strip().splitlines()[0],

@@ -1,281 +1,133 @@
-"""Receives the changes of one table: appended to the journal durably, and only then acknowledged to the slot.
+"""Receives a table: a snapshot of it, and then its changes, by the front that all received sources share.
 
-Every record says in a header where in the log of the database it was, so that what is received again after a crash is
-skipped.
+slot ─fetch─▶ changes ─▶ journal ─sync─▶ acknowledged: the slot advances
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import replace
-from threading import Event
 from typing import Any
 
-from millstream.connectors.postgres import drift, pgoutput, slot
-from millstream.connectors.postgres.begun import Begun, Notes, Snapshot
-from millstream.connectors.postgres.connect import connect, psycopg_module, split
-from millstream.connectors.postgres.errors import unreachable
-from millstream.connectors.postgres.pgoutput import Begin, Changed, Commit, Relation, Truncated, Unchanged
+from millstream.connectors.postgres import drift, slot
+from millstream.connectors.postgres.begun import FORMAT, Begun, Notes, Snapshot
+from millstream.connectors.postgres.client import Changes
+from millstream.connectors.postgres.connect import connect_to_read, guarded
+from millstream.connectors.postgres.log import LOG, Place, place_from
 from millstream.connectors.postgres.slot import Slot
 from millstream.connectors.postgres.table import Table, quoted
-from millstream.journal.producer import Producer, producer
+from millstream.errors import MillstreamError
+from millstream.journal.producer import producer
 from millstream.journal.reader import read
-from millstream.journal.record import Record
-from millstream.journal.topics import create, describe, drop, exists
+from millstream.journal.topics import create, describe, drop
+from millstream.reception import Front, Limits
+from millstream.reception.keys import LiveKeys
+from millstream.reception.memory import Memory, note
+from millstream.storage import files_at
+from millstream.storage.checkpoint import batch_copy
 
-EVERY = 0.1
-"""Seconds between two looks for changes."""
-CHECKED_EVERY = 10
-"""The publication and the slot are checked once in this many looks."""
-SLACK = 1 << 20
-"""Bytes of log without changes of the table that the slot may keep."""
-PLACE = "lsn"
+BEGINNING = "0:0"
+"""A place before all changes: that of the snapshot."""
 
 
-class PostgresReceiver:
-    def __init__(self, table: Table, address: str, folder: str, publication: str, slot_name: str) -> None:
+class PostgresReceiver(Front):
+    def __init__(
+        self, table: Table, address: str, folder: str, publication: str, slot_name: str, limits: Limits
+    ) -> None:
         self._table = table
         self._address = address
-        self._folder = folder
-        self._slot = Slot(table, publication, slot_name)
-        self._relation: Relation | None = None
         self._notes = Notes(folder, table)
-        self._snapshot = Snapshot("0:0:", 0)
-        self._known = False
-        """Whether the snapshot holds the transaction that is being read."""
-        self._at = 0
-        """When the transaction that is being read was committed."""
-        self._place = (0, 0)
-        """Where in the log: of the commit, and the number of the change."""
-        self._done = (0, -1)
-        """Of the last change that the journal holds."""
-        self._moved = 0
-        """How far the slot has advanced."""
-        if not exists(folder, table.name):
-            create(folder, table.name, 1)
-
-    # --- the life of a reception
+        self._keys = LiveKeys(folder, table.name)
+        own = Slot(table, publication, slot_name)
+        self._changes = Changes(table, address, self._notes, self._keys, own, Snapshot("0:0:", 0))
+        super().__init__(table.name, self._changes, folder, table.name, limits)
 
     def copy(self) -> None:
-        """The snapshot alone, without a slot, unless there is one that brings it up to now."""
-        begun = self._notes.begun()
-        if begun is not None and begun.snapshot is not None:
-            self.prepare()
-            return
-        with self._connected() as connection:
-            self._empty()
-            self._copy(connection)
+        """The table as it is, for a batch: apart from what a stream has received. It needs no slot."""
+        folder = batch_copy(self._folder, self._topic)
+        drop(folder, self._topic)
+        create(folder, self._topic)
+        with guarded(), closing(connect_to_read(self._address)) as connection:
+            self._take_snapshot(connection, folder)
 
     def prepare(self) -> None:
-        """The snapshot, if there is none yet, and all changes up to now: before the job reads the journal."""
-        with self._connected() as connection:
-            begun = self._notes.begun()
-            if begun is None or begun.snapshot is None:
-                self._begin(connection, begun)
-            else:
-                self._slot = replace(self._slot, name=begun.slot)
-                drift.check_begun(self._table, begun.table, begun.key)
-                self._snapshot = begun.snapshot
-            self._done = self._last()
-            self._moved = self._slot.check(connection, self._notes.acknowledged)
-            with producer(self._folder, self._table.name) as out:
-                self._drain(connection, out, Event())
-
-    def receive(self, ended: Event) -> None:
-        with self._connected() as connection, producer(self._folder, self._table.name) as out:
-            looks = 0
-            while not ended.wait(EVERY):
-                self._drain(connection, out, ended)
-                looks += 1
-                if looks % CHECKED_EVERY == 0:
-                    self._slot.check(connection, self._notes.acknowledged)
-
-    @contextmanager
-    def _connected(self) -> Iterator[Any]:
-        module = psycopg_module()
-        connection = connect(self._address)
-        try:
-            # The text of a value must not depend on the reader's settings.
-            connection.execute(
-                "SET datestyle = ISO; SET timezone = 'UTC'; SET bytea_output = hex; SET intervalstyle = iso_8601"
-            )
-            connection.commit()
-            yield connection
-        except module.OperationalError as error:
-            raise unreachable(error) from error
-        finally:
-            connection.close()
+        """The snapshot, if there is none yet: before the job reads the journal."""
+        files_at(self._folder).delete_all(batch_copy(self._folder, self._topic))
+        begun = self._notes.begun()
+        if begun is None or begun.snapshot is None:
+            begun = self._begin(begun)
+        elif begun.format != FORMAT:
+            begun = self._upgraded(begun)
+        assert begun.snapshot is not None
+        drift.check_begun(self._table, begun.table, begun.key)
+        self._changes.slot = replace(self._changes.slot, name=begun.slot)
+        self._changes.snapshot = begun.snapshot
+        with guarded(), closing(connect_to_read(self._address)) as connection:
+            self._changes.slot.check(connection, self._notes.acknowledged)
+        super().prepare()
 
     # --- the snapshot
 
-    def _begin(self, connection: Any, before: Begun | None) -> None:
+    def _begin(self, before: Begun | None) -> Begun:
         """From the start, also after a crash within a snapshot: what it left has not been read."""
-        if before is not None:
-            replace(self._slot, name=before.slot).drop(connection)
-        self._slot.require_free(connection)
-        self._empty()
-        self._notes.begin(self._slot.name)
-        self._notes.acknowledge(self._slot.create(connection))
-        self._snapshot = self._copy(connection)
-        self._notes.begin(self._slot.name, self._snapshot)
+        own = self._changes.slot
+        with guarded(), closing(connect_to_read(self._address)) as connection:
+            if before is not None:
+                replace(own, name=before.slot).drop(connection)
+            own.require_free(connection)
+            self._empty()
+            self._notes.begin(own.name)
+            self._notes.acknowledge(own.create(connection))
+            snapshot, rows = self._take_snapshot(connection, self._folder)
+        self._remember(BEGINNING, rows)
+        return self._notes.begin(own.name, snapshot)
 
     def _empty(self) -> None:
-        drop(self._folder, self._table.name)
-        create(self._folder, self._table.name, 1)
+        drop(self._folder, self._topic)
+        self._keys.forget()
+        files_at(self._folder).delete(note(self._folder, self._topic))
+        self._make_topic()
 
-    def _copy(self, connection: Any) -> Snapshot:
+    def _remember(self, place: str, end: int) -> None:
+        """What was received up to an offset of the journal."""
+        Memory(self._limits.remember, {LOG: place}, {0: end}).save(self._folder, self._topic)
+
+    def _take_snapshot(self, connection: Any, folder: str) -> tuple[Snapshot, int]:
+        """Into the topic there; and how many rows it has."""
         names = [column.name for column in self._table.columns]
         columns = ", ".join(f"{quoted(name)}::text" for name in names)
+        count = 0
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             text, at = connection.execute("SELECT pg_current_snapshot()::text, now()").fetchone()
             end = slot.written(connection)
-            with connection.cursor("millstream_snapshot") as rows, producer(self._folder, self._table.name) as out:
+            writing = producer(folder, self._topic, segment_bytes=self._limits.segment_bytes)
+            with connection.cursor("millstream_snapshot") as rows, writing as out:
                 rows.execute(f"SELECT {columns} FROM {self._table.qualified}")
-                for number, values in enumerate(rows):
+                for values in rows:
                     row = self._table.row(names, values)
-                    place = [(PLACE, f"0:{number}")]
-                    out.send(json.dumps(row), key=self._table.key_of(row), headers=place, timestamp=at)
-        return Snapshot(str(text), end)
+                    out.send(json.dumps(row), key=self._table.key_of(row), timestamp=at)
+                    count += 1
+        return Snapshot(str(text), end), count
 
-    # --- changes
+    # --- what an earlier version has left
 
-    def _drain(self, connection: Any, out: Producer, ended: Event) -> None:
-        """All that there is now, and nothing that comes meanwhile: that might have no end."""
-        target = self._slot.durable(connection)
-        if target <= self._moved:
-            return
-        more = True
-        while more and not ended.is_set():
-            count, end = self._look(connection, out, target)
-            more = count >= slot.AT_ONCE
-            if not more and (count > 0 or target > self._moved + SLACK):
-                end = max(end, target)
-            if end > 0:
-                self._acknowledge(connection, out, end)
+    def _upgraded(self, begun: Begun) -> Begun:
+        """In format 1 each record says where in the log it was, and the deletions of a TRUNCATE are numbered."""
+        end = describe(self._folder, self._topic).partitions[0].end
+        commit, number = self._last_of_format_1(end)
+        if commit >= self._notes.acknowledged:
+            raise MillstreamError(
+                "MS-CHECKPOINT-004",
+                f'an earlier version of Millstream has received a part of a transaction on table "{self._table.name}".',
+                hint="run the job with that version until it has caught up, and stop it",
+            )
+        self._remember(f"{commit}:{number}", end)
+        return self._notes.begin(begun.slot, begun.snapshot)
 
-    def _look(self, connection: Any, out: Producer, target: int) -> tuple[int, int]:
-        """Changes are appended as they come: a transaction need not fit into memory."""
-        count = end = 0
-        for data in self._slot.peek(connection, target):
-            count += 1
-            message = pgoutput.read(data)
-            if isinstance(message, Commit):
-                end = message.end
-            elif message is not None:
-                self._take(connection, message, out)
-        return count, end
-
-    def _acknowledge(self, connection: Any, out: Producer, end: int) -> None:
-        """When the journal has all changes up to there durably, and no other client has taken some of them."""
-        out.flush()
-        self._slot.check(connection, self._notes.acknowledged)
-        self._notes.acknowledge(end)
-        self._slot.advance(connection, end)
-        self._moved = end
-
-    def _take(self, connection: Any, message: pgoutput.Message, out: Producer) -> None:
-        match message:
-            case Begin():
-                self._place = (message.place, 0)
-                self._at = message.at
-                self._known = self._snapshot.holds(message.xid, message.place)
-            case Relation():
-                if (message.schema, message.name) == split(self._table.name):
-                    drift.check(connection, self._table, message)
-                    self._relation = message
-            case Changed() | Truncated():
-                for key, row in self._changes(connection, message, out):
-                    self._append(key, row, out)
-
-    def _append(self, key: bytes, row: dict[str, Any] | None, out: Producer) -> None:
-        """Unless the snapshot holds it, or it was received before."""
-        if not self._known and self._place > self._done:
-            place = ":".join(map(str, self._place))
-            value = None if row is None else json.dumps(row)
-            out.send(value, key=key, headers=[(PLACE, place)], timestamp=self._at)
-            self._done = self._place
-        self._place = (self._place[0], self._place[1] + 1)
-
-    def _changes(
-        self, connection: Any, message: Changed | Truncated, out: Producer
-    ) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
-        """Records for a change: by key, without a row where it is gone."""
-        relation = self._relation
-        changed = message.relations if isinstance(message, Truncated) else (message.relation,)
-        if relation is None or relation.id not in changed:
-            # Of another table in the same publication.
-            return
-        if isinstance(message, Truncated):
-            out.flush()
-            yield from ((key, None) for key in self._live(self._place))
-            return
-        before_key = self._key(relation, message.before) if message.before is not None else None
-        if message.after is None:
-            assert before_key is not None
-            yield before_key, None
-            return
-        row = self._whole(connection, relation, message)
-        key = self._table.key_of(row)
-        if before_key is not None and before_key != key:
-            yield before_key, None
-        yield key, row
-
-    def _key(self, relation: Relation, values: pgoutput.Tuple) -> bytes:
-        texts = [None if isinstance(value, Unchanged) else value for value in values]
-        return self._table.key_of(self._table.row(relation.columns, texts))
-
-    def _whole(self, connection: Any, relation: Relation, message: Changed) -> dict[str, Any]:
-        """The new row. Large values that were not sent again come from the old row, or from the table."""
-        assert message.after is not None
-        values = list(message.after)
-        missing = [i for i, value in enumerate(values) if isinstance(value, Unchanged)]
-        for i in missing:
-            old = message.before[i] if message.before is not None else None
-            values[i] = old if isinstance(old, str) else None
-        texts = [None if isinstance(value, Unchanged) else value for value in values]
-        row = self._table.row(relation.columns, texts)
-        asked = [relation.columns[i] for i in missing if texts[i] is None]
-        if asked:
-            named = dict(zip(relation.columns, texts, strict=True))
-            row |= self._ask(connection, [named[name] for name in self._table.key], asked)
-        return row
-
-    def _ask(self, connection: Any, key: list[str | None], names: list[str]) -> dict[str, Any]:
-        columns = ", ".join(f"{quoted(name)}::text" for name in names)
-        types = {column.name: column.full for column in self._table.columns}
-        same = " AND ".join(f"{quoted(name)} = %s::{types[name]}" for name in self._table.key)
-        with connection.transaction():
-            found = connection.execute(f"SELECT {columns} FROM {self._table.qualified} WHERE {same}", key).fetchone()
-        # A row that is gone by now is deleted further on in the log.
-        return self._table.row(names, found) if found else dict.fromkeys(names)
-
-    def _live(self, place: tuple[int, int]) -> Iterable[bytes]:
-        """The keys that had a row before that place in the log: the same ones if it is read again after a crash."""
-        live: dict[bytes, None] = {}
-        for record in read(self._folder, self._table.name):
-            assert record.key is not None
-            if place_of(record) >= place:
-                break
-            if record.value is None:
-                live.pop(record.key, None)
-            else:
-                live[record.key] = None
-        return live
-
-    def _last(self) -> tuple[int, int]:
-        """Where in the log the last record was that the journal holds."""
-        end = describe(self._folder, self._table.name).partitions[0].end
-        place = (0, -1)
-        for record in read(self._folder, self._table.name, start={0: max(0, end - 1)}):
-            place = place_of(record)
-        return place
-
-
-def place_of(record: Record) -> tuple[int, int]:
-    text = dict(record.headers)[PLACE]
-    assert text is not None
-    lsn, number = text.decode().split(":")
-    return int(lsn), int(number)
+    def _last_of_format_1(self, end: int) -> Place:
+        for record in read(self._folder, self._topic, start={0: max(0, end - 1)}):
+            text = dict(record.headers).get(LOG)
+            return place_from((text or b"").decode())
+        return place_from(BEGINNING)

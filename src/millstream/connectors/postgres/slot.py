@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,17 +83,13 @@ class Slot:
             case _:
                 return "ALTER SYSTEM SET max_replication_slots = …; and restart the server, or drop slots nobody needs"
 
-    def check(self, connection: Any, acknowledged: int) -> int:
-        """Its position; an error if it no longer has all changes, or the publication no longer has the table."""
+    def check(self, connection: Any, acknowledged: int) -> None:
+        """An error if it no longer has all changes, or the publication no longer has the table."""
         found = self._found(connection)
         holds = connection.execute(HOLDS, [self.publication, *split(self.table.name)]).fetchone()
         connection.commit()
         if found is None or found.lost:
-            raise MillstreamError(
-                "MS-POSTGRES-007",
-                f'the replication slot "{self.name}" of table "{self.table.name}" is gone, and changes with it.',
-                hint="start over with another checkpoint folder",
-            )
+            raise self._gone()
         if found.place > acknowledged:
             raise MillstreamError(
                 "MS-POSTGRES-007",
@@ -109,7 +105,20 @@ class Slot:
                 f'table "{self.table.name}" was dropped, or is no longer in publication "{self.publication}".',
                 hint="start over with another checkpoint folder: changes since then may be missing",
             )
+
+    def place(self, connection: Any) -> int:
+        """How far in the log it is; an error if it is gone."""
+        found = self._found(connection)
+        if found is None:
+            raise self._gone()
         return found.place
+
+    def _gone(self) -> MillstreamError:
+        return MillstreamError(
+            "MS-POSTGRES-007",
+            f'the replication slot "{self.name}" of table "{self.table.name}" is gone, and changes with it.',
+            hint="start over with another checkpoint folder",
+        )
 
     def _found(self, connection: Any) -> Found | None:
         state = "SELECT wal_status, confirmed_flush_lsn - '0/0'::pg_lsn FROM pg_replication_slots WHERE slot_name = %s"
@@ -129,7 +138,7 @@ class Slot:
         connection.commit()
         return place
 
-    def peek(self, connection: Any, upto: int) -> Iterator[bytes]:
+    def peek(self, connection: Any, upto: int) -> Generator[bytes]:
         """Messages from the slot's position; read on demand, so that they need not fit into memory."""
         query = "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, %s::pg_lsn, %s, 'proto_version', '1', "
         query += "'publication_names', %s)"

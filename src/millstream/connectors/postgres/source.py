@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +18,11 @@ from millstream.connectors.postgres.errors import ERRORS
 from millstream.connectors.postgres.receiver import PostgresReceiver
 from millstream.connectors.postgres.table import Table, look_up
 from millstream.plan.connectors import Errors, Format, OnError, Reader, SinkOptions
+from millstream.reception import Limits
+from millstream.storage.checkpoint import batch_copy
+
+LIMITS = Limits(message_bytes=sys.maxsize)
+"""The journal itself refuses a row that is too large for it."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,7 @@ class PostgresChanges:
     address: str = field(repr=False)
     publication: str | None = None
     slot: str | None = None
+    limits: Limits = field(default=LIMITS, repr=False)
     folder: str | None = field(default=None, repr=False)
     """The journal that the changes are received into."""
 
@@ -98,10 +105,12 @@ class PostgresChanges:
         return JournalSource(self.topic, self.folder)
 
     def reader(self) -> Reader:
-        return self.journal().reader()
+        assert self.folder is not None
+        batch = JournalSource(self.topic, batch_copy(self.folder, self.topic))
+        return replace(self.journal().reader(), batch=batch.reader())
 
     def receiver(self) -> PostgresReceiver:
         assert self.folder
         assert self.publication
         assert self.slot
-        return PostgresReceiver(self.found, self.address, self.folder, self.publication, self.slot)
+        return PostgresReceiver(self.found, self.address, self.folder, self.publication, self.slot, self.limits)

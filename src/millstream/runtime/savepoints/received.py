@@ -17,12 +17,13 @@ from millstream.errors import MillstreamError
 from millstream.journal import lock
 from millstream.journal.producer import producer
 from millstream.journal.segments import chain
-from millstream.journal.topics import Topic, create, exists, open_topic
+from millstream.journal.topics import Topic, create, create_like, exists, open_topic
 from millstream.plan.connectors import ReceivedSource
 from millstream.plan.nodes import Source
 from millstream.planner.stages import JobPlan
 from millstream.runtime.savepoints.matching import Choices
 from millstream.storage import CheckpointFolder, files_at
+from millstream.storage.checkpoint import BESIDE, KEPT_KEYS, kept_keys
 
 LAST = b"{}"
 
@@ -90,17 +91,25 @@ class Received:
             yield ends
 
     def _copy(self, topic: str, ends: dict[int, int], new: CheckpointFolder) -> None:
-        opened = open_topic(self.at, topic)
-        create(new.received, topic, opened.partitions)
-        for number in range(opened.partitions):
-            partition = opened.partition(number)
-            for segment in chain(partition):
-                if segment.base < ends.get(number, segment.base + 1):
-                    copy(f"{partition.folder}/{segment.path}", f"{new.received}/{topic}/{number}/{segment.path}")
-        # The notes beside the topic: which messages are known, how far a log was read.
+        copy_topic(self.at, topic, ends, new.received)
+        keys = kept_keys(self.at, topic)
+        if exists(keys, KEPT_KEYS):
+            copy_topic(keys, KEPT_KEYS, {}, kept_keys(new.received, topic))
+        # The notes beside the topic: which messages are known, how far a log was read. Table "a.b" is no note of "a".
         for name in files_at(self.at).names(self.at):
-            if name.startswith(f"{topic}."):
+            if name.startswith(f"{topic}.") and not name.endswith(BESIDE) and not exists(self.at, name):
                 copy(f"{self.at}/{name}", f"{new.received}/{name}")
+
+
+def copy_topic(journal: str, topic: str, ends: dict[int, int], to: str) -> None:
+    """`ends`: by partition, the offset of what is not to be copied; without one, all is."""
+    opened = open_topic(journal, topic)
+    create_like(to, opened)
+    for number in range(opened.partitions):
+        partition = opened.partition(number)
+        for segment in chain(partition):
+            if segment.base < ends.get(number, segment.base + 1):
+                copy(f"{partition.folder}/{segment.path}", f"{to}/{topic}/{number}/{segment.path}")
 
 
 def make_topic(source: Source) -> None:

@@ -67,11 +67,15 @@ def clock(source: Source, place: int, rows: DataFrame, spark: SparkSession) -> d
 
 def batch(source: Source, spark: SparkSession, ending: str | None = None) -> DataFrame:
     """All rows, or those up to an offset per partition."""
-    return read(source, spark.read, {"ending": ending} if ending is not None else {}, spark)
+    if ending is not None:
+        return read(source, spark.read, {"ending": ending}, spark)
+    return read(source, spark.read, {}, spark, source.options.reader().batch)
 
 
-def read(source: Source, begun: Begun, more: dict[str, str], spark: SparkSession) -> DataFrame:
-    reader = source.options.reader()
+def read(
+    source: Source, begun: Begun, more: dict[str, str], spark: SparkSession, reader: Reader | None = None
+) -> DataFrame:
+    reader = reader or source.options.reader()
     begun = begun.format(reader.format).options(**dict(reader.options), **more)
     match reader.gives:
         case "records":
