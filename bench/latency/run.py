@@ -26,7 +26,7 @@ from servers.kafka import Kafka, running
 
 SERVER = ("-Xmx1g",)
 """A benchmark's broker lives long enough for the JVM's second compiler."""
-STARTS, REST, IDLE = 8, 4, 12
+STARTS, REST, IDLE = 8, 15, 20
 """Seconds until a job is up, seconds after the load until it is idle, and seconds for which it is then measured."""
 
 

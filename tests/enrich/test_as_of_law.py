@@ -122,10 +122,29 @@ def fed(path: Path, seeds: Sequence[int]) -> Iterator[Limits]:
         yield {topic: limit * len(seeds) for topic, limit in LIMITS.items()}
 
 
+MODES: tuple[MicroBatch | RealTime, ...] = (ms.available_now(), ms.real_time("500 ms"))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [ms.available_now(), ms.real_time("500 ms")], ids=["micro-batch", "real time"])
-def test_as_of(mode: MicroBatch | RealTime, seeds: Sequence[int], spark: SparkSession, tmp_path: Path) -> None:
-    """In micro-batches it is killed right after the commit of the last rows: what these let go still comes out."""
-    trial = Trial(Case(job, {topic: [] for topic in INPUTS}, seeds[-1]), tmp_path)
-    report = check_closing(trial, fed(trial.journal, seeds), mode, spark, killed=isinstance(mode, MicroBatch))
+def test_as_of(seeds: Sequence[int], spark: SparkSession, tmp_path: Path) -> None:
+    """In both modes in turn, from one checkpoint. Killed right after the commit of the last rows: what these let go
+    still comes out."""
+    first = seeds[-1] % 2
+    judge([MODES[first], MODES[1 - first]], seeds, spark, tmp_path, killed=True)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES, ids=["micro-batch", "real time"])
+def test_as_of_in_one_mode(
+    mode: MicroBatch | RealTime, seeds: Sequence[int], spark: SparkSession, tmp_path: Path
+) -> None:
+    judge([mode], seeds, spark, tmp_path, killed=isinstance(mode, MicroBatch))
+
+
+def judge(
+    modes: Sequence[MicroBatch | RealTime], seeds: Sequence[int], spark: SparkSession, folder: Path, *, killed: bool
+) -> None:
+    trial = Trial(Case(job, {topic: [] for topic in INPUTS}, seeds[-1]), folder)
+    report = check_closing(trial, fed(trial.journal, seeds), modes, spark, killed=killed)
     assert all(report.records.values()), report

@@ -223,41 +223,39 @@ def fed(path: Path, topics: tuple[str, ...], seeds: Sequence[int]) -> Iterator[L
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [
-        *((name, "micro-batch") for name in JOBS),
-        ("windows", "real time"),
-        ("waiting", "real time"),
-        ("code", "real time"),
-    ],
-)
-def test_closing(name: str, mode: str, seeds: Sequence[int], spark: SparkSession, tmp_path: Path) -> None:
-    """At the end time moves beyond everything. In micro-batches the job is killed before it has seen that: right after
-    the commit of the last epoch that had rows."""
-    judge(name, mode, seeds, spark, tmp_path, killed=mode == "micro-batch")
-
-
-@pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("name", JOBS)
-def test_closing_without_a_crash(name: str, seeds: Sequence[int], spark: SparkSession, tmp_path: Path) -> None:
-    judge(name, "micro-batch", seeds, spark, tmp_path, killed=False)
+def test_closing(name: str, seeds: Sequence[int], spark: SparkSession, tmp_path: Path) -> None:
+    """At the end time moves beyond everything. Each job runs in both modes, from one checkpoint; which one is first
+    depends on the job and on the seed that is new in every run. It is killed before it has seen the end of time: right
+    after the commit of the last epoch that had rows."""
+    modes = list(MODES.values())
+    first = (list(JOBS).index(name) + seeds[-1]) % 2
+    judge(name, [modes[first], modes[1 - first]], seeds, spark, tmp_path, killed=True)
 
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["windows", "waiting", "code"])
-def test_closing_after_a_crash_in_real_time(
-    name: str, seeds: Sequence[int], spark: SparkSession, tmp_path: Path
+@pytest.mark.parametrize("killed", [False, True], ids=["straight", "killed"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", JOBS)
+def test_closing_in_one_mode(
+    name: str, mode: str, killed: bool, seeds: Sequence[int], spark: SparkSession, tmp_path: Path
 ) -> None:
-    judge(name, "real time", seeds, spark, tmp_path, killed=True)
+    judge(name, [MODES[mode]], seeds, spark, tmp_path, killed=killed)
 
 
-def judge(name: str, mode: str, seeds: Sequence[int], spark: SparkSession, folder: Path, *, killed: bool) -> None:
+def judge(
+    name: str,
+    modes: Sequence[MicroBatch | RealTime],
+    seeds: Sequence[int],
+    spark: SparkSession,
+    folder: Path,
+    *,
+    killed: bool,
+) -> None:
     build, topics = JOBS[name]
     trial = Trial(Case(build, {topic: [] for topic in topics}, seeds[-1]), folder)
     untimed = Counter(topic for topic, row, _ in events(seeds) if row.get("at", "since") is None)
     late = {0, untimed["searches"], untimed["clicks"], untimed.total()}
-    report = check_closing(trial, fed(trial.journal, topics, seeds), MODES[mode], spark, late=late, killed=killed)
+    report = check_closing(trial, fed(trial.journal, topics, seeds), modes, spark, late=late, killed=killed)
     assert all(count for sink, count in report.records.items() if sink != "none"), report

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,17 +151,17 @@ def telling(epochs: dict[int, list[Ends]]) -> dict[int, list[Ends]]:
 def check_closing(
     trial: Trial,
     fed: Iterable[Limits],
-    mode: MicroBatch | RealTime,
+    modes: Sequence[MicroBatch | RealTime],
     spark: SparkSession,
     *,
     late: Set[int] = frozenset({0}),
     killed: bool = False,
 ) -> Report:
-    """Runs a trial whose last rows move time beyond everything, a part of the input after the other, and compares
-    once. `late`: how many rows may be late for a step. `killed`: after every part but the first, when its last rows are
-    committed, and started again."""
+    """Runs a trial whose last rows move time beyond everything, a part of the input after the other, in these modes in
+    turn, and compares once. `late`: how many rows may be late for a step. `killed`: after every part but the first,
+    when its last rows are committed, and started again."""
     found: Counter[str] = Counter()
-    for number, limits in enumerate(fed):
+    for number, (limits, mode) in enumerate(zip(fed, cycle(modes), strict=False)):
         if isinstance(mode, RealTime):
             found.update(settle(trial, mode, spark, killed=killed and number > 0))
         else:
