@@ -261,7 +261,12 @@ def test_frames_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_task_that_comes_too_late_finds_nobody(threads: Threads) -> None:
     """As Spark's second try does: nobody waits for it any more."""
     works: list[Callable[[], None]] = []
-    threads.before = lambda work: (works.append(work), work())[1]
+
+    def noted(work: Callable[[], None]) -> None:
+        works.append(work)
+        work()
+
+    threads.before = noted
     queue = MemoryQueue()
     with closing(connected(queue, threads)):
         with pytest.raises(ConnectionError, match="the driver does not answer"):
