@@ -15,7 +15,6 @@ import secrets
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from threading import Event
 from typing import Any
@@ -123,10 +122,13 @@ class AwayClient:
         return found
 
     def close(self) -> None:
-        with suppress(ConnectionLost):
+        try:
             if not self._broken:
                 self._call(CLOSE)
-        self._end()
+        except ConnectionLost:
+            pass  # what it had not acknowledged goes back when the system misses it
+        finally:
+            self._end()
 
     def _end(self) -> None:
         self._line.close()

@@ -23,6 +23,7 @@ MORE = {
 LONGER = 'a cluster that is slow to give them can be waited for longer: ms.cluster(slots_within="5 minutes")'
 RECEIVERS = "spark.millstream.receivers"
 """The setting of Spark's that says where the receivers of queues are: `driver`, or else `executors`."""
+FEWER = f"receivers in the driver need none: {RECEIVERS}=driver"
 ENCRYPTED = ("spark.network.crypto.enabled", "spark.ssl.rpc.enabled", "spark.authenticate.enableSaslEncryption")
 OFTEN = 0.1
 """Seconds between two looks."""
@@ -135,5 +136,6 @@ def too_few(spark: SparkSession, need: Need, seconds: float) -> MillstreamError:
         within = f" within {seconds:g} s" if seconds else ""
         there = f"and {spark.sparkContext.master} has given {count(spark)}{within}"
         found = "executors: " + (", ".join(f"{one.host} with {one.slots}" for one in given) or "none")
-        hint = f"{MORE[kind(str(spark.sparkContext.master))]}; {LONGER}"
+        fewer = f"; {FEWER}" if need.receivers else ""
+        hint = f"{MORE[kind(str(spark.sparkContext.master))]}; {LONGER}{fewer}"
     return MillstreamError("MS-RUN-003", f"{need.told}, {there}.", found=found, hint=hint)
