@@ -225,6 +225,8 @@ class Front:
                         self._step(client, number, ended)
                         lost = None
             except ConnectionLost as error:
+                if ended.is_set():
+                    return
                 now = time.monotonic()
                 lost = now if lost is None else lost
                 if now - lost > PATIENCE:
