@@ -17,6 +17,8 @@ from servers.standalone import Standalone
 from tests.cluster.drivers import PYTHON, Driver, script, until
 from tests.rabbitmq.broker import Queues
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def queues() -> Iterator[Queues]:
@@ -67,7 +69,6 @@ def test_all_messages_once(queues: Queues, begin: Callable[..., Driver], tmp_pat
     assert queues.count(queue) == 0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("mode", ["micro-batch", "real-time"])
 def test_executors_that_die(
     mode: str, queues: Queues, begin: Callable[..., Driver], cluster: Standalone, tmp_path: Path
@@ -87,7 +88,6 @@ def test_executors_that_die(
     assert queues.count(queue) == 0
 
 
-@pytest.mark.long
 def test_receivers_that_cannot_run_there(queues: Queues, begin: Callable[..., Driver], tmp_path: Path) -> None:
     queue = queues.create("missing")
     (tmp_path / "pika.py").write_text('raise ImportError("not here")\n')
@@ -102,7 +102,6 @@ def test_receivers_that_cannot_run_there(queues: Queues, begin: Callable[..., Dr
     assert few.startswith(f"{wanted}tasks, 2 for receivers), and spark://")
 
 
-@pytest.mark.long
 def test_receivers_that_are_to_stay(queues: Queues, begin: Callable[..., Driver], tmp_path: Path) -> None:
     queue = queues.create("stay")
     send(queues, queue, range(100))
