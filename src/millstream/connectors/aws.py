@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -31,6 +31,8 @@ class Account:
     endpoint: str | None = None
     key: str | None = None
     secret_key: Secret | None = field(default=None, repr=False)
+    token: Secret | None = field(default=None, repr=False)
+    """Of a login that is valid for a while."""
 
     def client(self, service: str) -> Any:
         session = library("botocore.session", service).get_session()
@@ -44,8 +46,19 @@ class Account:
             endpoint_url=self.endpoint,
             aws_access_key_id=self.key,
             aws_secret_access_key=self.secret_key.read() if self.secret_key else None,
+            aws_session_token=self.token.read() if self.token else None,
             config=config,
         )
+
+    def named(self) -> Account:
+        """The same with what this process's environment says of it: another machine's may say something else."""
+        said = os.environ
+        region = self.region or said.get("AWS_DEFAULT_REGION") or said.get("AWS_REGION")
+        if self.key is not None or not {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} <= said.keys():
+            return replace(self, region=region)
+        token = Secret(env="AWS_SESSION_TOKEN") if "AWS_SESSION_TOKEN" in said else None
+        key, secret_key = said["AWS_ACCESS_KEY_ID"], Secret(env="AWS_SECRET_ACCESS_KEY")
+        return replace(self, region=region, key=key, secret_key=secret_key, token=token)
 
 
 @cache

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self, TypedDict
 
 from millstream.connectors.avro import Registry
+from millstream.connectors.elsewhere import check_there, files_of
 from millstream.connectors.journal import JournalSource
 from millstream.connectors.protobuf import Protobuf
 from millstream.connectors.schemas import Schemas, schemas
@@ -88,6 +90,8 @@ class MessageSource:
     own_parts: ClassVar[dict[str, str]] = {}
     """Parts of this system's messages, with their types."""
     system: ClassVar[str]
+    library: ClassVar[tuple[str, str] | None] = None
+    """What its client needs: a Python package, and the extra that brings it. None: receivers stay in the driver."""
 
     @property
     def label(self) -> str:
@@ -152,6 +156,16 @@ class MessageSource:
             values=tuple(self.schemas.filled().items()) if self.schemas else (),
             computed=tuple(computed),
         )
+
+    @property
+    def receivers_apart(self) -> int:
+        """Several may run on a cluster. A stand-in lies in a folder of this machine."""
+        several = self.limits.receivers > 1 and self.stand_in is None
+        return self.limits.receivers if several and self.library is not None else 0
+
+    def needed_there(self) -> Callable[[], object]:
+        assert self.library is not None
+        return partial(check_there, *self.library, files_of(self.connection()))
 
     def receiver(self) -> Front:
         assert self.folder is not None

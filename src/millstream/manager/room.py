@@ -32,6 +32,7 @@ def room_for(job: Job, told: dict[str, Any], files_mode: Mode | None) -> str:
     if not need.all_at_once:
         return ""
     if named is not None:
+        need = need.at(master, {})
         refuse_too_few(master, int(named[1]), need, f"--master local[{need.slots}], or lower --parallelism")
         return ""
     return on_cluster(master, told["conf"], need, job.parallelism)
@@ -79,7 +80,9 @@ def on_cluster(master: str, conf: dict[str, str], need: Need, parallelism: int) 
     from millstream.spark.asked import asked
     from millstream.spark.standalone import SCHEME, CannotTell, room
 
-    wanted, settings = f"the {need.slots} task slots that real time needs at once", {**from_file(), **conf}
+    settings = {**from_file(), **conf}
+    need = need.at(master, settings)
+    wanted = f"the {need.least} task slots that real time needs at once"
     if not master.startswith(SCHEME):
         asked(master, settings, need, parallelism)  # an error if its own settings ask for too few
         return f"whether {master} has room for {wanted} shows when it gives executors"
@@ -88,15 +91,15 @@ def on_cluster(master: str, conf: dict[str, str], need: Need, parallelism: int) 
     except CannotTell as error:
         return f"{master} could not be asked whether it has {wanted} ({error})"
     refuse_too_few(master, found.slots, need, "add workers, or lower --parallelism")
-    if found.free < need.slots:
+    if found.free < need.least:
         return f"{found.free} of the {found.slots} task slots of {master} are free: it waits for {wanted}"
     return ""
 
 
 def refuse_too_few(master: str, slots: int, need: Need, hint: str) -> None:
-    if need.slots > slots:
+    if need.least > slots:
         raise MillstreamError(
             "MS-RUN-003",
-            f"real time needs {need.slots} task slots at once ({need.why}), and {master} has {slots}.",
+            f"{need.told}, and {master} has {slots}.",
             hint=hint,
         )

@@ -26,8 +26,10 @@ from millstream.journal.format import MAX_BODY, Segment
 from millstream.journal.producer import Producer, producer
 from millstream.journal.segments import Partition
 from millstream.journal.topics import create, describe, drop, exists, open_topic
+from millstream.plan.apart import Machines
 from millstream.plan.connectors import ReceptionFigures
 from millstream.reception import retention
+from millstream.reception.apart import Apart
 from millstream.reception.memory import ID, PLACE, Memory
 from millstream.reception.message import (
     PART,
@@ -82,6 +84,7 @@ class Front:
         self.passing: Callable[[str], None] = lambda point: None
         self._source = source
         self._system = system
+        self._machines: Machines | None = None
         self._folder = folder
         self._topic = topic
         self._limits = limits
@@ -144,13 +147,24 @@ class Front:
         if not exists(self._folder, self._topic):
             create(self._folder, self._topic, self._limits.receivers)
 
+    def spread(self, machines: Machines) -> None:
+        """Its receivers are to run there. Messages are appended here, and what comes before is received here."""
+        self._machines = machines
+
+    def _placed(self, ended: Event) -> System:
+        if self._machines is None:
+            return self._system
+        LOG.info('source "%s": %d receivers on executors', self._source, self._limits.receivers)
+        return Apart(self._system, self._machines, self._source, ended)
+
     def receive(self, ended: Event) -> None:
         """Until it is told to end, with as many receivers as were asked for."""
         failures: list[Exception] = []
+        system = self._placed(ended)
 
         def work(number: int) -> None:
             try:
-                self._serve(number, ended, failures)
+                self._serve(system, number, ended, failures)
             except Exception as error:
                 failures.append(error)
 
@@ -201,16 +215,18 @@ class Front:
 
     # --- one receiver
 
-    def _serve(self, number: int, ended: Event, failures: Sequence[Exception]) -> None:
+    def _serve(self, system: System, number: int, ended: Event, failures: Sequence[Exception]) -> None:
         """Connects again when the connection is lost, for a while."""
         lost: float | None = None
         while not ended.is_set() and not failures:
             try:
-                with closing(self._system.connect(number, self._memory.places)) as client:
+                with closing(system.connect(number, self._memory.places)) as client:
                     while not ended.is_set() and not failures:
                         self._step(client, number, ended)
                         lost = None
             except ConnectionLost as error:
+                if ended.is_set():
+                    return
                 now = time.monotonic()
                 lost = now if lost is None else lost
                 if now - lost > PATIENCE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from millstream.errors import MillstreamError
 from millstream.journal.format import Segment
@@ -54,8 +54,9 @@ class Message:
 class Client(Protocol):
     """A connection to a system. One thread uses it. It raises `ConnectionLost` when the system does not answer."""
 
-    quiet: ClassVar[float]
-    """Seconds after which no message will come, where a run takes what is there now."""
+    @property
+    def quiet(self) -> float:
+        """Seconds after which no message will come, where a run takes what is there now."""
 
     def fetch(self, most: int, seconds: float) -> Sequence[Message]:
         """Messages that are there, at most `most`; if there are none, it waits up to `seconds` for one."""
@@ -117,3 +118,11 @@ class System(Protocol):
 
     def connect(self, number: int, places: Mapping[str, str]) -> Client:
         """For the receiver of this number, from 0. `places`: of each log, the position up to which it was received."""
+
+
+@runtime_checkable
+class Travels(Protocol):
+    """A system that names what only this machine has, such as secrets."""
+
+    def sent(self) -> System:
+        """The same with all of it, for another machine."""

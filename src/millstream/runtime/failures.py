@@ -20,11 +20,11 @@ UNKNOWN = "MS-RUN-004"
 """The code of errors whose reason only Spark knows."""
 TRANSIENT = {
     *(UNKNOWN, "MS-RUN-003", "MS-RUN-005", "MS-RUN-014", "MS-SINK-005", "MS-JOURNAL-009", "MS-PROCESS-105"),
-    *("MS-CLUSTER-008", "MS-STORAGE-001"),
+    *("MS-CLUSTER-008", "MS-CLUSTER-016", "MS-STORAGE-001"),
 }
 """Spark itself failed, a cluster has too few slots or does not answer, a disk is full (according to Spark or the
-journal), a barrier hung, a committed epoch could not be published, a Python process was killed, a storage did not
-answer. Connectors have more."""
+journal), a barrier hung, a committed epoch could not be published, a Python process was killed, no executor had a
+receiver, a storage did not answer. Connectors have more."""
 HINTS = {
     "MS-CHECKPOINT-006": "this run was thought to have ended: leave the job to the other one",
     "MS-CHECKPOINT-005": "stop the other run first: a process that hangs holds its checkpoint until it has ended",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from millstream.plan.apart import receivers_apart
 from millstream.plan.connectors import Jars, LiesAt, NeedsJars, SinkOptions, SourceOptions
-from millstream.plan.modes import Mode, RealTime
+from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime
 from millstream.planner.stages import JobPlan
 from millstream.runtime.real_time import refuse_long_epochs, refuse_slow_sources
 from millstream.spark import storages
@@ -35,9 +36,15 @@ def need(plan: JobPlan, mode: Mode, parallelism: int) -> Need:
     partitions = sum(source.options.partitions() for source in plan.sources)
     for static in plan.statics:
         static.options.partitions()  # an error if it is not there
+    receivers = 0 if ends(mode) else sum(receivers_apart(source.options) for source in plan.sources)
     if not isinstance(mode, RealTime):
-        return Need(max(2, os.cpu_count() or 2))
+        return Need(max(2, os.cpu_count() or 2), receivers=receivers)
     refuse_slow_sources(plan)
     stages = len(plan.stages)
     why = f"{partitions} for the sources' partitions, {stages} × {parallelism} for the stages' tasks"
-    return Need(partitions + stages * parallelism, why)
+    return Need(partitions + stages * parallelism, why, receivers)
+
+
+def ends(mode: Mode) -> bool:
+    """Whether a run ends with what there is now."""
+    return isinstance(mode, Batch) or (isinstance(mode, MicroBatch) and mode.until_caught_up)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
+from millstream.plan.apart import SpreadReceiver, receivers_apart
 from millstream.plan.connectors import BufferedReceiver, ReceivedSource, Receiver, ReceptionFigures
 from millstream.plan.nodes import Source
 from millstream.runtime import faults
+from millstream.spark.receivers import Executors, why_here
+from millstream.spark.slots import local
 from millstream.storage import CheckpointFolder
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOG = logging.getLogger("millstream")
 FREED_EVERY = 1.0
 """Seconds between two looks for what the job has committed."""
 
@@ -25,10 +34,13 @@ class Reception:
         self._ended = threading.Event()
         self._receivers: list[Receiver] = []
         self._buffered: dict[int, BufferedReceiver] = {}
+        self._may_spread: list[tuple[Source, SpreadReceiver]] = []
         for place, source in enumerate(sources):
             if isinstance(source.options, ReceivedSource):
                 receiver = source.options.receiver()
                 self._receivers.append(receiver)
+                if receivers_apart(source.options) and isinstance(receiver, SpreadReceiver):
+                    self._may_spread.append((source, receiver))
                 if isinstance(receiver, BufferedReceiver):
                     receiver.figures = figures.setdefault(source.name, ReceptionFigures())
                     receiver.passing = partial(pass_by, source.name)
@@ -40,8 +52,10 @@ class Reception:
         for receiver in self._receivers:
             receiver.copy()
 
-    def start(self, folder: CheckpointFolder, ends: bool) -> None:
+    def start(self, folder: CheckpointFolder, ends: bool, spark: SparkSession) -> None:
         """`ends`: whether the run ends when it has caught up."""
+        if not ends:
+            self._spread(spark)
         for receiver in self._receivers:
             receiver.prepare()
         for buffered in self._buffered.values() if ends else ():
@@ -54,6 +68,15 @@ class Reception:
             self._threads.append(threading.Thread(target=self._free, args=(folder,), daemon=True))
         for thread in self._threads:
             thread.start()
+
+    def _spread(self, spark: SparkSession) -> None:
+        """Of a source with several receivers, to the machines of a cluster."""
+        why = why_here(spark)
+        for source, receiver in self._may_spread:
+            if why is None:
+                receiver.spread(Executors(spark, source.name, source.at))
+            elif not local(spark):
+                LOG.info('source "%s": its receivers stay in the driver: %s', source.name, why)
 
     def _run(self, receiver: Receiver) -> None:
         try:

@@ -15,7 +15,7 @@ from millstream.errors import MillstreamError
 from millstream.metrics.model import EpochMetrics, Metrics
 from millstream.plan.checkpoints import DEFAULT, Checkpoints
 from millstream.plan.cluster import Cluster
-from millstream.plan.modes import Batch, MicroBatch, Mode, RealTime
+from millstream.plan.modes import Batch, Mode, RealTime
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, Load, carried, load, make_outbox
@@ -27,7 +27,7 @@ from millstream.runtime.history import CheckpointRecord, history
 from millstream.runtime.identities import check_identities, check_what_was_read
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.metering import Metering, late, skipped
-from millstream.runtime.needs import addresses, jars_of, need
+from millstream.runtime.needs import addresses, ends, jars_of, need
 from millstream.runtime.progress import Progress
 from millstream.runtime.real_time import refuse_python_that_waits
 from millstream.runtime.receive import Reception
@@ -42,7 +42,7 @@ from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
 from millstream.spark import session
 from millstream.spark.barriers import pausing
-from millstream.spark.executors import check_python
+from millstream.spark.executors import check_executors
 from millstream.spark.flow import let_flow
 from millstream.spark.lower.job import Lowered, at_time, lower_batch, lower_streaming
 from millstream.spark.lower.wrong_step import naming_steps
@@ -157,7 +157,7 @@ class Run:
             sink.options.check()
         spark = session.use(setting.spark, self._need, setting.parallelism, jars, setting.on, patience)
         refuse_local_disks(self.job, self._plan, setting.checkpoint, setting.on, spark.sparkContext.master)
-        check_python(self._plan, spark)
+        check_executors(self._plan, spark, self._need)
         return spark
 
     def _begin(self, patience: float | None = None) -> None:
@@ -182,7 +182,7 @@ class Run:
         make_outbox(self._plan.sinks, checkpoint.folder)
         self._carriage = Carriage(self._loads(target, lowered), self._published)
         # After all checks that may refuse the job: a system keeps what the job does not fetch.
-        self._reception.start(checkpoint.folder, isinstance(mode, MicroBatch) and mode.until_caught_up)
+        self._reception.start(checkpoint.folder, ends(mode), spark)
         kept, again = self._setting.checkpoints, self._started
         mend = partial(self._make_good, spark)
         self._query = queries.start(lowered, self._plan, mode, target, kept, spark, again, mend)

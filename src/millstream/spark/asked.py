@@ -10,7 +10,7 @@ from millstream.errors import MillstreamError
 from millstream.plan.cluster import by_number
 from millstream.plan.errors import here
 from millstream.spark.kubernetes import SCHEME
-from millstream.spark.slots import Need, lacking, local
+from millstream.spark.slots import Need, lacking, local, needed
 
 INSTANCES, CORES, CPUS = "spark.executor.instances", "spark.executor.cores", "spark.task.cpus"
 DYNAMIC, LEAST = "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.minExecutors"
@@ -26,20 +26,21 @@ def asked(master: str, known: Mapping[str, str], need: Need, parallelism: int) -
     if not by_number(master):
         return {}
     whole = {RECOVERY: "false"} if need.all_at_once and master.startswith(SCHEME) and RECOVERY not in known else {}
-    return {**executors(known, need, parallelism), **whole}
+    return {**executors(known, need.at(master, known), parallelism), **whole}
 
 
 def executors(known: Mapping[str, str], need: Need, parallelism: int) -> dict[str, str]:
-    wanted = -(-(need.slots if need.all_at_once else parallelism) // slots_each(known))
+    slots = need.slots if need.all_at_once else parallelism
+    wanted = -(-(slots + need.receivers) // slots_each(known))
     if known.get(DYNAMIC) == "true":
         # Spark would ask for more when tasks wait; in real time they wait until there are enough.
         return {LEAST: str(max(wanted, int(known.get(LEAST, "0"))))}
     if INSTANCES not in known:
         return {INSTANCES: str(wanted)}
-    if need.all_at_once and int(known[INSTANCES]) < wanted:
+    if int(known[INSTANCES]) * slots_each(known) < need.least:
         raise MillstreamError(
             "MS-CLUSTER-014",
-            f"real time needs {need.slots} task slots at once ({need.why}), and the settings ask for fewer.",
+            f"{need.told}, and the settings ask for fewer.",
             at=here(),
             found=f"{INSTANCES} {known[INSTANCES]}, each with {slots_each(known)}",
             hint=f"leave {INSTANCES} out, or ask for {wanted}; or lower parallelism",
@@ -61,4 +62,4 @@ def short_for_good(spark: SparkSession, need: Need) -> bool:
     known = dict(spark.sparkContext.getConf().getAll())
     if not by_number(str(spark.sparkContext.master)) or known.get(DYNAMIC) == "true":
         return False
-    return need.all_at_once and int(known.get(INSTANCES, SPARKS_OWN)) * slots_each(known) < need.slots
+    return int(known.get(INSTANCES, SPARKS_OWN)) * slots_each(known) < needed(spark, need).least

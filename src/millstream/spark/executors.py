@@ -1,4 +1,4 @@
-"""Whether executors can run a job's Python code, asked before it starts: by one small Spark job."""
+"""Whether executors can run a job's Python code and its receivers, asked before it starts: by one small Spark job."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from importlib.metadata import version
 
 from pyspark.sql import SparkSession
 
 from millstream.errors import MillstreamError
+from millstream.plan.apart import ReceivesApart, receivers_apart
 from millstream.plan.errors import Step
 from millstream.plan.node import walk
+from millstream.plan.nodes import Source
 from millstream.plan.python import Call, Process
 from millstream.planner.stages import JobPlan
 from millstream.spark.python.ship import ship
-from millstream.spark.slots import count, local
+from millstream.spark.slots import Need, count, local, needed
 
 MOST = 32
 """Tasks of the check. Each asks the executor that it comes to."""
@@ -31,26 +34,50 @@ Answer = tuple[str, str | None, list[str | None]]
 """An executor's host, its version of Millstream if it has one, and for each step what went wrong with its code."""
 
 
-def check_python(plan: JobPlan, spark: SparkSession) -> None:
-    """Refuses a job with Python steps whose code, or what it imports, is not available where it would run."""
-    steps = [node for node in walk(plan.flow) if isinstance(node, Process | Call)]
-    if not steps or local(spark):
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be there for a step. `does`: how errors begin. `lacks`: how they go on if it is not there."""
+
+    step: Step
+    does: str
+    lacks: str
+    object: object
+    called: bool = False
+    """Whether only a call shows that all is there."""
+
+
+def check_executors(plan: JobPlan, spark: SparkSession, need: Need) -> None:
+    """Refuses a job whose Python code, or receivers, or what they import, is not available where they would run."""
+    if local(spark):
         return
-    codes = [pickle.dumps(ship(object_of(step), step.name, step.at)) for step in steps]
+    wanted = [of_code(node) for node in walk(plan.flow) if isinstance(node, Process | Call)]
+    if needed(spark, need).receivers:
+        wanted += [of_receivers(source) for source in plan.sources if receivers_apart(source.options)]
+    if not wanted:
+        return
+    codes = [(pickle.dumps(ship(one.object, one.step.name, one.step.at)), one.called) for one in wanted]
     tasks = max(1, min(MOST, count(spark)))
     try:
         answers = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(probing(codes)).collect()
     except Exception as error:
-        raise no_python(spark, f"{error}\n{getattr(error, '_stackTrace', '')}", steps[0]) from error
+        raise no_python(spark, f"{error}\n{getattr(error, '_stackTrace', '')}", wanted[0]) from error
     for answer in answers:
-        refuse_lack(answer, steps, spark)
+        refuse_lack(answer, wanted, spark)
 
 
-def object_of(step: Process | Call) -> object:
-    return (step.run.code if isinstance(step, Process) else step.code).object
+def of_code(step: Process | Call) -> Wanted:
+    code = (step.run.code if isinstance(step, Process) else step.code).object
+    return Wanted(Step(step.name, step.at), "runs Python code", " that cannot be loaded on the executor on", code)
 
 
-def probing(codes: list[bytes]) -> Callable[[Iterable[int]], Iterable[Answer]]:
+def of_receivers(source: Source) -> Wanted:
+    assert isinstance(source.options, ReceivesApart)
+    called = source.options.needed_there()
+    lacks = ", and what they need is missing on the executor on"
+    return Wanted(Step(source.name, source.at), "has receivers on executors", lacks, called, called=True)
+
+
+def probing(codes: list[tuple[bytes, bool]]) -> Callable[[Iterable[int]], Iterable[Answer]]:
     """Nested, so that it is sent as it is: by its name it could not be found where Millstream is missing."""
 
     def probe(_: Iterable[int]) -> Iterable[Answer]:
@@ -66,43 +93,49 @@ def probing(codes: list[bytes]) -> Callable[[Iterable[int]], Iterable[Answer]]:
             there = importlib.metadata.version("millstream")
         except Exception as error:
             return [(host, None, [f"{type(error).__name__}: {error}"])]
-        for code in codes:
+        for code, called in codes:
             try:
-                pickle.loads(code).load()
+                loaded = pickle.loads(code).load()
+                if called:
+                    loaded()
                 errors.append(None)
             except Exception as error:
-                errors.append(f"{type(error).__name__}: {error}")
+                errors.append(f"{type(error).__name__}: {getattr(error, 'message', error)}")
         return [(host, there, errors)]
 
     return probe
 
 
-def refuse_lack(answer: Answer, steps: list[Process | Call], spark: SparkSession) -> None:
+def refuse_lack(answer: Answer, wanted: list[Wanted], spark: SparkSession) -> None:
     host, there, errors = answer
     python, here = spark.sparkContext.pythonExec, version("millstream")
     if there is None:
-        message = f"runs Python code, and the Python of the executor on {host} does not have Millstream."
-        raise lacking(steps[0], message, f"{python}: {errors[0]}")
+        message = f", and the Python of the executor on {host} does not have Millstream."
+        raise lacking(wanted[0], message, f"{python}: {errors[0]}")
     if there != here:
-        message = f"runs Python code, and the executor on {host} has Millstream {there}, not {here}."
-        raise lacking(steps[0], message, python)
-    for step, error in zip(steps, errors, strict=True):
+        message = f", and the executor on {host} has Millstream {there}, not {here}."
+        raise lacking(wanted[0], message, python)
+    for one, error in zip(wanted, errors, strict=True):
         if error is not None:
-            raise lacking(step, f"runs Python code that cannot be loaded on the executor on {host}.", error)
+            raise lacking(one, f"{one.lacks} {host}.", error)
 
 
-def no_python(spark: SparkSession, said: str, step: Process | Call) -> MillstreamError:
+def no_python(spark: SparkSession, said: str, first: Wanted) -> MillstreamError:
     """The executors' Python could not even be asked."""
     python, here = spark.sparkContext.pythonExec, f"{sys.version_info.major}.{sys.version_info.minor}"
     if NO_PROGRAM.search(said):
-        return lacking(step, f"runs Python code, and executors have no {python}.", None)
+        return lacking(first, f", and executors have no {python}.", None)
     if OTHER_VERSION.search(said):
         others = [found for found in VERSION.findall(said) if found != here]
         there = f"Python {others[0]}" if others else "another Python"
-        return lacking(step, f"runs Python code, and executors run {there}, while this is Python {here}.", python)
-    found = next((line.strip() for line in reversed(said.splitlines()) if "Error" in line), said.strip()[:300])
-    return lacking(step, "runs Python code, and the executors' Python cannot run it.", f"{python}: {found}")
+        return lacking(first, f", and executors run {there}, while this is Python {here}.", python)
+    return lacking(first, ", and the executors' Python cannot run it.", f"{python}: {said_by_python(said)}")
 
 
-def lacking(step: Process | Call, message: str, found: str | None) -> MillstreamError:
-    return Step(step.name, step.at).error("MS-CLUSTER-005", message, found=found, hint=PACK)
+def said_by_python(said: str) -> str:
+    """Of all that Spark says about a failed task, the error."""
+    return next((line.strip() for line in reversed(said.splitlines()) if "Error" in line), said.strip()[:300])
+
+
+def lacking(wanted: Wanted, message: str, found: str | None) -> MillstreamError:
+    return wanted.step.error("MS-CLUSTER-005", f"{wanted.does}{message}", found=found, hint=PACK)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -20,20 +21,45 @@ MORE = {
 }
 """How to get more slots from a cluster."""
 LONGER = 'a cluster that is slow to give them can be waited for longer: ms.cluster(slots_within="5 minutes")'
+RECEIVERS = "spark.millstream.receivers"
+"""The setting of Spark's that says where the receivers of queues are: `driver`, or else `executors`."""
+FEWER = f"receivers in the driver need none: {RECEIVERS}=driver"
+ENCRYPTED = ("spark.network.crypto.enabled", "spark.ssl.rpc.enabled", "spark.authenticate.enableSaslEncryption")
 OFTEN = 0.1
 """Seconds between two looks."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """How many slots a run needs. `why`: in real time, which tasks they are for, as all of them run at once."""
+    """How many slots a run needs. `why`: in real time, which tasks they are for, as all of them run at once.
+    `receivers`: on a cluster, these have slots of their own, in every mode."""
 
     slots: int
     why: str | None = None
+    receivers: int = 0
 
     @property
     def all_at_once(self) -> bool:
         return self.why is not None
+
+    @property
+    def least(self) -> int:
+        """So many there must be. Micro-batches and batch make do with one, beside the receivers."""
+        return (self.slots if self.all_at_once else 1) + self.receivers
+
+    def at(self, master: str, known: Mapping[str, str]) -> Need:
+        """What it is there. `known`: by settings."""
+        return self if why_in_driver(master, known) is None else replace(self, receivers=0)
+
+    @property
+    def told(self) -> str:
+        """As errors say it."""
+        receivers = f", {self.receivers} for receivers" if self.receivers else ""
+        if self.why is not None:
+            return f"real time needs {self.least} task slots at once ({self.why}{receivers})"
+        if not receivers:
+            return "a job needs a task slot"
+        return f"a job needs {self.least} task slots at once (1 for rows{receivers})"
 
 
 @dataclass(frozen=True)
@@ -62,9 +88,28 @@ def executors(spark: SparkSession) -> list[Executor]:
     return [Executor(str(one.hostPort()), int(one.maxTasks())) for one in found if one.id() != "driver"]
 
 
+def needed(spark: SparkSession, need: Need) -> Need:
+    return need.at(*place(spark))
+
+
+def place(spark: SparkSession) -> tuple[str, dict[str, str]]:
+    """Its master and settings."""
+    return str(spark.sparkContext.master), dict(spark.sparkContext.getConf().getAll())
+
+
+def why_in_driver(master: str, known: Mapping[str, str]) -> str | None:
+    """Why receivers are threads of the driver, and no tasks of the cluster; None: they are tasks."""
+    if is_local(master):
+        return "the master is local"
+    if known.get(RECEIVERS) == "driver":
+        return f"{RECEIVERS} says so"
+    encrypted = next((name for name in ENCRYPTED if known.get(name) == "true"), None)
+    return f"what they send would not be encrypted, and {encrypted} wants that" if encrypted else None
+
+
 def lacking(spark: SparkSession, need: Need) -> bool:
-    """Whether there are fewer than a run needs. Micro-batches and batch make do with one."""
-    return count(spark) < (need.slots if need.all_at_once else 1)
+    """Whether there are fewer than a run needs."""
+    return count(spark) < needed(spark, need).least
 
 
 def wait_for(spark: SparkSession, need: Need, seconds: float) -> None:
@@ -82,6 +127,7 @@ def kind(master: str) -> str:
 
 
 def too_few(spark: SparkSession, need: Need, seconds: float) -> MillstreamError:
+    need = needed(spark, need)
     if local(spark):
         there, found = f"and Spark has {count(spark)}", None
         hint = f'make the session with .master("local[{need.slots}]"), or lower parallelism'
@@ -90,6 +136,6 @@ def too_few(spark: SparkSession, need: Need, seconds: float) -> MillstreamError:
         within = f" within {seconds:g} s" if seconds else ""
         there = f"and {spark.sparkContext.master} has given {count(spark)}{within}"
         found = "executors: " + (", ".join(f"{one.host} with {one.slots}" for one in given) or "none")
-        hint = f"{MORE[kind(str(spark.sparkContext.master))]}; {LONGER}"
-    wanted = f"real time needs {need.slots} task slots at once ({need.why})" if need.why else "a job needs a task slot"
-    return MillstreamError("MS-RUN-003", f"{wanted}, {there}.", found=found, hint=hint)
+        fewer = f"; {FEWER}" if need.receivers else ""
+        hint = f"{MORE[kind(str(spark.sparkContext.master))]}; {LONGER}{fewer}"
+    return MillstreamError("MS-RUN-003", f"{need.told}, {there}.", found=found, hint=hint)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from millstream.connectors.activemq.carrier import DELETED, ID, KEY
 from millstream.connectors.activemq.connect import Server, connect
+from millstream.connectors.elsewhere import with_secrets
 from millstream.connectors.message_source import Identity
 from millstream.reception import Message
 
@@ -54,6 +55,9 @@ class Queue:
 
     def connect(self, number: int, places: Mapping[str, str]) -> QueueClient:
         return QueueClient(self)
+
+    def sent(self) -> Queue:
+        return with_secrets(self)
 
 
 class QueueClient:

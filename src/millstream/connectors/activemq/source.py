@@ -21,6 +21,7 @@ class ActiveMQSource(MessageSource):
     dead_letter_queue: str | None = None
 
     system: ClassVar[str] = "activemq"
+    library: ClassVar[tuple[str, str]] = ("stomp", "activemq")
     own_parts: ClassVar[dict[str, str]] = {
         "destination": "STRING",
         "correlation_id": "STRING",

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from millstream.connectors.elsewhere import with_secrets
 from millstream.connectors.message_source import Identity
 from millstream.connectors.rabbitmq.carrier import DELETED, KEY
 from millstream.connectors.rabbitmq.connect import Server
@@ -29,6 +30,9 @@ class Queue:
 
     def connect(self, number: int, places: Mapping[str, str]) -> QueueClient:
         return QueueClient(self)
+
+    def sent(self) -> Queue:
+        return with_secrets(self)
 
 
 class QueueClient:

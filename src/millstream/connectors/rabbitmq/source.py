@@ -21,6 +21,7 @@ class RabbitMQSource(MessageSource):
     dead_letter_queue: str | None = None
 
     system: ClassVar[str] = "rabbitmq"
+    library: ClassVar[tuple[str, str]] = ("pika", "rabbitmq")
     own_parts: ClassVar[dict[str, str]] = {
         "routing_key": "STRING",
         "exchange": "STRING",

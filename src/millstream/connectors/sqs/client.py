@@ -6,10 +6,11 @@ import time
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from millstream.connectors.aws import Account, explained
+from millstream.connectors.elsewhere import with_secrets
 from millstream.connectors.message_source import Identity
 from millstream.connectors.sqs.carrier import BINARY, DELETED, ID, KEY
 from millstream.errors import MillstreamError
@@ -37,6 +38,9 @@ class Queue:
 
     def connect(self, number: int, places: Mapping[str, str]) -> QueueClient:
         return QueueClient(self)
+
+    def sent(self) -> Queue:
+        return with_secrets(replace(self, account=self.account.named()))
 
 
 @dataclass

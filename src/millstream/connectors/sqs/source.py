@@ -20,6 +20,7 @@ class SqsSource(MessageSource):
     dead_letter_queue: str | None = None
 
     system: ClassVar[str] = "sqs"
+    library: ClassVar[tuple[str, str]] = ("botocore", "sqs")
     own_parts: ClassVar[dict[str, str]] = {"group": "STRING", "sequence_number": "STRING", "receive_count": "INT"}
     errors: ClassVar[Errors] = ERRORS
 
