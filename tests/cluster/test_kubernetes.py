@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -53,6 +54,7 @@ def until_gone(kubernetes: Kubernetes) -> None:
     """Spark deletes the pods of a driver that has ended."""
     while kubernetes.api.listed("pods") or kubernetes.pods():
         assert kubernetes.failure is None
+        time.sleep(0.1)
 
 
 def test_real_time_goes_on_when_pods_are_lost(kubernetes: Kubernetes, likes: Likes, submitter: Any) -> None:
@@ -108,7 +110,13 @@ def handed(kubernetes: Kubernetes, driver: Any, tmp_path: Path) -> Iterator[Any]
     for one in kubernetes.all_pods("driver"):
         kubernetes.delete(one)
     until_gone(kubernetes)
-    assert [kubernetes.api.listed(plural) for plural in ("services", "configmaps")] == [[], []]
+    while any("ownerReferences" in one["metadata"] for one in others(kubernetes)):
+        assert kubernetes.failure is None
+        time.sleep(0.1)
+
+
+def others(kubernetes: Kubernetes) -> list[dict[str, Any]]:
+    return [one for plural in ("services", "configmaps") for one in kubernetes.api.listed(plural)]
 
 
 def its_driver(kubernetes: Kubernetes) -> Pod:
