@@ -62,6 +62,17 @@ def run_epochs(rounds: int) -> None:
     epochs.run(rounds)
 
 
+@main.command("rows")
+@click.option("--events", default=2_000_000, help="How many events each case reads.")
+@click.option("--warm-ups", default=3, help="How often each runs before it is measured.")
+@click.option("--rounds", default=5, help="How often each is measured; the median counts.")
+def run_rows(events: int, warm_ups: int, rounds: int) -> None:
+    """What it costs that people may look at a job's rows."""
+    from bench import rows
+
+    rows.run(events, warm_ups, rounds)
+
+
 @main.command("brokers")
 @click.option("--messages", default=10_000, help="How many each source receives.")
 @click.option("--rounds", default=3, help="How often each is measured; the median counts.")

@@ -5,12 +5,17 @@ import io.fabric8.kubernetes.client.utils.Serialization;
 import io.fabric8.mockwebserver.Context;
 import io.fabric8.mockwebserver.MockWebServer;
 import io.fabric8.mockwebserver.crud.AttributeSet;
+import io.fabric8.mockwebserver.dsl.HttpMethod;
+import io.fabric8.mockwebserver.http.MockResponse;
+import io.fabric8.mockwebserver.http.RecordedRequest;
 import java.net.InetAddress;
 import java.util.HashMap;
 import java.util.Map;
 
 /** Kubernetes PORT: an API server on loopback that keeps what it receives in memory, until killed. */
 public class Kubernetes {
+  private static final String APPLY = "application/apply-patch";
+
   public static void main(String[] arguments) throws Exception {
     KubernetesMockServer server = new KubernetesMockServer(
         new Context(Serialization.jsonMapper()), new MockWebServer(), new HashMap<>(), new Objects(), false);
@@ -29,6 +34,23 @@ public class Kubernetes {
       } else {
         super.processEvent(path, asked, before, made, text);
       }
+    }
+
+    /** What is applied, and not there, is made. What is there stays as it is: Spark applies nothing twice. */
+    @Override
+    public MockResponse handlePatch(RecordedRequest asked) {
+      String kind = asked.getHeader("Content-Type");
+      if (kind == null || !kind.startsWith(APPLY)) {
+        return super.handlePatch(asked);
+      }
+      String path = asked.getPath().replaceFirst("\\?.*", "");
+      MockResponse there = handleGet(path);
+      return there.code() == 200 ? there : handleCreate(post(path.replaceFirst("/[^/]+$", ""), asked));
+    }
+
+    private static RecordedRequest post(String path, RecordedRequest asked) {
+      return new RecordedRequest(
+          asked.getHttpVersion(), HttpMethod.POST, path, asked.getHeaders(), asked.getBody());
     }
   }
 }

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from millstream.spark.fetch import Pin, ivy, java, pinned
-from servers.pod import Pod
+from servers.pod import Pod, can_be_mounted
 from servers.process import Server, free_port, in_own_folder, serve_until_stopped
 
 JARS = tuple(
@@ -71,15 +71,17 @@ class Api:
         return list(self.ask("GET", f"/api/v1/{plural}")["items"])
 
     def report(self, pod: dict[str, Any], status: dict[str, Any]) -> None:
-        self.ask("PATCH", f"{path_of(pod)}/status", {"status": status}, "application/merge-patch+json")
+        # Not merged: the server would put lists together.
+        change = [{"op": "replace", "path": "/status", "value": status}]
+        self.ask("PATCH", f"{path_of(pod)}/status", change, "application/json-patch+json")
 
-    def delete(self, pod: dict[str, Any]) -> None:
-        self.ask("DELETE", path_of(pod))
+    def delete(self, one: dict[str, Any], plural: str = "pods") -> None:
+        self.ask("DELETE", path_of(one, plural))
 
 
-def path_of(pod: dict[str, Any]) -> str:
-    about = pod["metadata"]
-    return f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}"
+def path_of(one: dict[str, Any], plural: str = "pods") -> str:
+    about = one["metadata"]
+    return f"/api/v1/namespaces/{about['namespace']}/{plural}/{about['name']}"
 
 
 class Kubernetes:
@@ -101,7 +103,11 @@ class Kubernetes:
 
     def pods(self, role: str = "executor") -> list[Pod]:
         """Those that run."""
-        return [pod for pod in list(self._pods.values()) if pod.runs and pod.role == role]
+        return [pod for pod in self.all_pods(role) if pod.runs]
+
+    def all_pods(self, role: str) -> list[Pod]:
+        """Those that have ended, or cannot start, as well."""
+        return [pod for pod in list(self._pods.values()) if pod.role == role]
 
     def delete(self, pod: Pod) -> None:
         """As `kubectl delete pod` does, or a node that is drained."""
@@ -119,19 +125,30 @@ class Kubernetes:
         wanted = {pod["metadata"]["uid"]: pod for pod in self.api.listed("pods")}
         for uid in self._pods.keys() - wanted.keys():
             self._pods.pop(uid).stop()
+            self._collect(uid)
         for uid, spec in wanted.items():
             if uid not in self._pods:
-                self._pods[uid] = Pod(spec, self._folder / uid, self.api.listed("configmaps"), self._hosts())
-            status = self._pods[uid].news()
+                self._start(uid, spec)
+            status = self._pods[uid].news() if uid in self._pods else None
             if status is not None:
                 self._report(spec, status)
 
+    def _start(self, uid: str, spec: dict[str, Any]) -> None:
+        config_maps = self.api.listed("configmaps")
+        if can_be_mounted(spec, config_maps):
+            self._pods[uid] = Pod(spec, self._folder / uid, config_maps, self._hosts())
+
+    def _collect(self, uid: str) -> None:
+        """What belongs to a pod goes with it."""
+        for plural in ("pods", "services", "configmaps"):
+            for one in self.api.listed(plural):
+                if any(owner["uid"] == uid for owner in one["metadata"].get("ownerReferences", [])):
+                    with unless_deleted():
+                        self.api.delete(one, plural)
+
     def _report(self, spec: dict[str, Any], status: dict[str, Any]) -> None:
-        try:
+        with unless_deleted():
             self.api.report(spec, status)
-        except urllib.error.HTTPError as error:
-            if error.code != 404:  # deleted since
-                raise
 
     def _hosts(self) -> Path:
         """What DNS does in a real cluster: says where services are. All of them are here."""
@@ -151,6 +168,26 @@ class Kubernetes:
         for pod in self._pods.values():
             pod.stop()
         self._server.stop()
+
+
+def driver_in_a_pod(master: str, shared: Path) -> dict[str, str]:
+    """What a job needs to be told if its driver is to run in a pod here."""
+    (shared / "uploads").mkdir(exist_ok=True)
+    return {
+        "spark.kubernetes.authenticate.driver.serviceAccountName": "spark",
+        "spark.kubernetes.file.upload.path": f"file://{shared / 'uploads'}",
+        # Pods would look for kubernetes.default.svc, with TLS.
+        "spark.kubernetes.driver.master": master.removeprefix("k8s://"),
+    }
+
+
+@contextmanager
+def unless_deleted() -> Iterator[None]:
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        if error.code != 404:
+            raise
 
 
 @contextmanager

@@ -1,10 +1,14 @@
-"""A pod as a process: what its spec says, done as the entry point of Spark's own image does it."""
+"""A pod as a process: what its spec says, done as the entry point of Spark's own image does it.
+
+An executor's variables become the command line of its backend. A driver's words go to spark-submit, in client mode.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
+import sys
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +22,7 @@ from servers.process import Server
 IMAGE = "spark:4.3.0"
 """The one image that can be pulled here."""
 ADDRESS = "127.0.0.1"
+ENDED = ("Succeeded", "Failed")
 JAVA_OPTION = re.compile(r"SPARK_JAVA_OPT_(\d+)")
 
 
@@ -62,7 +67,7 @@ class Pod:
         home = _find_spark_home()
         packages = sorted(map(str, Path(home, "python", "lib").glob("*.zip")))
         image = {
-            "PATH": os.environ["PATH"],
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",  # its python3 is this one
             "HOME": os.environ.get("HOME", "/"),
             "SPARK_HOME": home,
             "PYTHONPATH": ":".join(packages),
@@ -80,13 +85,15 @@ class Pod:
         what, *arguments = [moved(str(word), paths) for word in self._container["args"]]
         home = variables["SPARK_HOME"]
         if what == "driver":
-            bound = f"spark.driver.bindAddress={variables['SPARK_DRIVER_BIND_ADDRESS']}"
-            return [f"{home}/bin/spark-submit", "--conf", bound, "--deploy-mode", "client", *arguments]
+            own = variables["SPARK_DRIVER_BIND_ADDRESS"]
+            settings = (f"spark.driver.bindAddress={own}", f"spark.executorEnv.SPARK_DRIVER_POD_IP={own}")
+            told = (word for setting in settings for word in ("--conf", setting))
+            return [f"{home}/bin/spark-submit", *told, "--deploy-mode", "client", *arguments]
         assert what == "executor", what
         numbered = ((JAVA_OPTION.fullmatch(name), value) for name, value in variables.items())
         options = [value for _, value in sorted((int(found[1]), value) for found, value in numbered if found)]
         size = variables["SPARK_EXECUTOR_MEMORY"]
-        told = {
+        options_of = {
             "--driver-url": "SPARK_DRIVER_URL",
             "--executor-id": "SPARK_EXECUTOR_ID",
             "--cores": "SPARK_EXECUTOR_CORES",
@@ -97,7 +104,7 @@ class Pod:
         }
         path = f"{variables['SPARK_CONF_DIR']}:{home}/jars/*"
         main = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
-        words = (word for option, name in told.items() for word in (option, variables[name]))
+        words = (word for option, name in options_of.items() for word in (option, variables[name]))
         return [java(), *options, f"-Xms{size}", f"-Xmx{size}", "-cp", path, main, *words]
 
     def news(self) -> dict[str, Any] | None:
@@ -106,15 +113,25 @@ class Pod:
         if phase == self._told:
             return None
         self._told = phase
+        if phase in ENDED:
+            self._end()
         container = {"name": self._container["name"], "image": self._container["image"], "state": state}
-        counted = {"ready": phase == "Running", "restartCount": 0, "imageID": IMAGE}
+        ready = phase == "Running"
+        counted = {"ready": ready, "restartCount": 0, "imageID": IMAGE}
         return {
             "phase": phase,
             "podIP": ADDRESS,
             "hostIP": ADDRESS,
             "startTime": self._began,
+            "conditions": [{"type": "Ready", "status": str(ready)}],
             "containerStatuses": [{**container, **counted}],
         }
+
+    def _end(self) -> None:
+        """A container ends with its first process; a driver's Python may be left."""
+        assert self._server is not None
+        with suppress(ProcessLookupError):
+            os.killpg(self._server.process.pid, signal.SIGKILL)
 
     def _state(self) -> tuple[str, dict[str, Any]]:
         if self._server is None:
@@ -125,7 +142,15 @@ class Pod:
         # As in a shell: 137 means a killed process.
         shown = 128 - code if code < 0 else code
         ended = {"exitCode": shown, "startedAt": self._began, "finishedAt": now()}
-        return ("Succeeded" if code == 0 else "Failed"), {"terminated": {**ended, "reason": "Error"}}
+        phase, reason = ("Succeeded", "Completed") if code == 0 else ("Failed", "Error")
+        return phase, {"terminated": {**ended, "reason": reason}}
+
+
+def can_be_mounted(spec: dict[str, Any], config_maps: list[dict[str, Any]]) -> bool:
+    """Spark makes a driver's pod before its config map: a kubelet waits for what is to be mounted."""
+    maps = {one["metadata"]["name"] for one in config_maps}
+    named = {volume["configMap"]["name"] for volume in spec["spec"].get("volumes", []) if "configMap" in volume}
+    return named <= maps
 
 
 def mounted(

@@ -8,7 +8,7 @@ import re
 import select
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PATIENCE = 600
 """Seconds after which something hangs: not a measure of speed."""
+NOTHING: Mapping[str, str] = {}
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -110,16 +111,20 @@ def a_kubernetes() -> Iterator[dict[str, str]]:
     from servers import kubernetes
     from servers.pod import IMAGE
 
-    with kubernetes.running() as cluster, small_sparks() as small:
-        yield {"KUBERNETES": cluster.master, "IMAGE": IMAGE, **small}
+    with kubernetes.running() as cluster, TemporaryDirectory() as shared:
+        in_a_pod = kubernetes.driver_in_a_pod(cluster.master, Path(shared))
+        uploads = in_a_pod["spark.kubernetes.file.upload.path"]
+        with small_sparks(in_a_pod) as small:
+            yield {"KUBERNETES": cluster.master, "IMAGE": IMAGE, "UPLOADS": uploads, **small}
 
 
 @contextmanager
-def small_sparks() -> Iterator[dict[str, str]]:
+def small_sparks(more: Mapping[str, str] = NOTHING) -> Iterator[dict[str, str]]:
     """Spark's own settings for a small machine."""
+    small = {"spark.executor.memory": "600m", "spark.driver.memory": "600m", "spark.executor.cores": "2", **more}
     with TemporaryDirectory() as folder:
-        settings = "spark.executor.memory 600m\nspark.driver.memory 600m\nspark.executor.cores 2\n"
-        Path(folder, "spark-defaults.conf").write_text(settings)
+        lines = "".join(f"{name} {value}\n" for name, value in small.items())
+        Path(folder, "spark-defaults.conf").write_text(lines)
         yield {"SPARK_CONF_DIR": folder, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 

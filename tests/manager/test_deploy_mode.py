@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from millstream.manager.service import Options
 from millstream.manager.states import JobState
 from millstream.manager.supervision import judge
 from millstream.manager.watch import Watch
-from servers import yarn as servers
+from servers import kubernetes, yarn
+from servers.pod import IMAGE
 from tests.manager.house import JOB, House, until
 
 THERE: dict[str, Any] = {"deploy_mode": "cluster"}
@@ -121,7 +123,6 @@ def test_what_the_cluster_did_not_take_is_an_error_of_the_run(tmp_path: Path) ->
 
 
 CONF = {
-    "spark.yarn.jars": f"local:{_find_spark_home()}/jars/*",
     "spark.executor.cores": "2",
     "spark.executor.instances": "1",
     "spark.executor.memory": "600m",
@@ -129,6 +130,7 @@ CONF = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+ON_YARN = {"spark.yarn.jars": f"local:{_find_spark_home()}/jars/*"}
 AWAY = "import os\n\nassert os.environ['A'] == 'b'\n" + JOB.format(name="away")
 
 
@@ -144,31 +146,64 @@ def counted(path: str) -> Counter[str]:
     return Counter({row["liker"]: row["n"] for row in (record.json() for record in journal.read(path, "counts"))})
 
 
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the topics of a job."""
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for topic in ("likes", "counts"):
+        journal.create(str(folder / "journal"), topic, 1)
+    return folder
+
+
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.server
-def test_on_yarn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    work, sent = tmp_path / "work", Counter[str]()
-    work.mkdir()
-    path = str(work / "journal")
-    for topic in ("likes", "counts"):
-        journal.create(path, topic, 1)
-    with servers.running(machines=1) as yarn, opened(Options(tmp_path / "home")) as service:
-        monkeypatch.setenv("HADOOP_CONF_DIR", str(yarn.conf))
-        monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+def test_on_yarn(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with yarn.running(machines=1) as cluster:
+        monkeypatch.setenv("HADOOP_CONF_DIR", str(cluster.conf))
+
+        def kill() -> None:
+            (driver,) = cluster.application_masters
+            os.killpg(os.getpgid(driver), signal.SIGKILL)  # its Java process and its Python, as when a machine fails
+
+        goes_on(work, "yarn", ON_YARN, kill, "its driver died (application_")
+
+
+@pytest.mark.long
+@pytest.mark.slow
+@pytest.mark.server
+def test_on_kubernetes(work: Path) -> None:
+    with kubernetes.running() as cluster:
+        conf = {
+            "spark.kubernetes.container.image": IMAGE,
+            "spark.kubernetes.allocation.batch.delay": "1s",
+            **kubernetes.driver_in_a_pod(cluster.master, work),
+        }
+
+        def kill() -> None:
+            (driver,) = cluster.pods("driver")
+            driver.kill()
+
+        goes_on(work, cluster.master, conf, kill, "its driver died (away-")
+
+
+def goes_on(work: Path, master: str, conf: dict[str, str], kill: Callable[[], None], died: str) -> None:
+    spec = {"mode": "micro-batch", "every": "500ms", "master": master, "shared_disk": True, **THERE}
+    with opened(Options(work.parent / "home")) as service:
         manager = House(service, work)
-        spec = {"mode": "micro-batch", "every": "500ms", "master": "yarn", "shared_disk": True, "conf": CONF, **THERE}
-        answer = manager.send({"job.py": AWAY}, env="A=b", **spec)
+        answer = manager.send({"job.py": AWAY}, env="A=b", conf={**CONF, **conf}, **spec)
         assert answer.status_code == 201, answer.text
         try:
-            goes_on(manager, yarn, path, sent)
+            loses_its_driver(manager, str(work / "journal"), kill, died)
         finally:
             manager.http.post("/api/v1/jobs/away/cancel")
-    assert counted(path) == sent
 
 
-def goes_on(manager: House, yarn: servers.Yarn, path: str, sent: Counter[str]) -> None:
+def loses_its_driver(manager: House, path: str, kill: Callable[[], None], died: str) -> None:
     """A driver on the cluster is killed, and the manager starts another one there, from the last epoch."""
+    sent = Counter[str]()
 
     def log() -> str:
         return str(manager.http.get("/api/v1/jobs/away/logs").text)
@@ -176,12 +211,11 @@ def goes_on(manager: House, yarn: servers.Yarn, path: str, sent: Counter[str]) -
     like(path, sent)
     manager.until("away", "running")
     until(lambda: counted(path) == sent, "the first rows are counted", log)
-    (driver,) = yarn.application_masters
-    os.killpg(os.getpgid(driver), signal.SIGKILL)  # its Java process and its Python, as when a machine fails
+    kill()
     like(path, sent)
     job = manager.until("away", "running", run=2)
     assert (job["restarts"], job["failures"][-1]["code"]) == (1, "MS-MANAGER-010")
-    assert "its driver died (application_" in job["failures"][-1]["message"]
+    assert died in job["failures"][-1]["message"]
     until(lambda: counted(path) == sent, "all rows are counted once", log)
     assert "away: running" in log()
     manager.http.post("/api/v1/jobs/away/stop")

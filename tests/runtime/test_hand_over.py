@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +19,7 @@ from millstream.spark.asked import RECOVERY, asked
 from millstream.spark.launch import Log
 from millstream.spark.python.ship import from_archive
 from millstream.spark.slots import Need
-from millstream.spark.submit import DRIVER, Submission, command
+from millstream.spark.submit import DRIVER, Listener, Submission, command
 from tests.plan.wrong.clusters import PODS, told
 
 JOB = """
@@ -97,7 +96,7 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[Submission]:
     """What would go to the cluster."""
     found: list[Submission] = []
     monkeypatch.setattr(ahead, "check", lambda on, driver_too: None)
-    monkeypatch.setattr("millstream.cli.hand_over.submit", lambda what, named: found.append(what))
+    monkeypatch.setattr("millstream.cli.hand_over.submit", lambda what, listener: found.append(what))
     return found
 
 
@@ -204,29 +203,102 @@ def test_modules_that_came_in_an_archive(tmp_path: Path) -> None:
     assert list(from_archive(archive, "two")) == ["two/__init__.py", "two/deep/er.py"]
 
 
-def test_a_cluster_that_takes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What spark-submit says last, and where the rest is."""
-    script = folder / "bin" / "spark-submit"
-    script.parent.mkdir()
-    script.write_text(
-        '#!/bin/sh\necho "Submitted application application_1_2"\necho "	 diagnostics: too large"\nexit 1\n'
-    )
-    script.chmod(0o755)
+@pytest.fixture
+def spark_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Hands a job over to a spark-submit that prints these lines; what the job's user is told of it."""
     monkeypatch.setattr(submit, "_find_spark_home", lambda: str(folder))
     monkeypatch.setenv("MILLSTREAM_LOG", str(folder / "log"))
     monkeypatch.delenv("MILLSTREAM_VERBOSE", raising=False)
     monkeypatch.setattr(submit, "LOG", Log())
-    names: list[str] = []
-    what: Any = Submission("copy", folder / "job.py", ms.cluster("yarn"), (), "", ())
-    with pytest.raises(MillstreamError) as caught:
-        submit.submit(what, names.append)
-    assert names == ["application_1_2"]
-    assert caught.value.text() == (
-        'MS-CLUSTER-015: job "copy" failed on the cluster.\n'
-        "  found: too large\n"
-        f"  hint:  `yarn logs -applicationId application_1_2` shows what the driver said; what spark-submit said is in "
-        f"{folder / 'log'}"
-    )
+
+    def said(master: str, *lines: str, code: int = 0) -> list[str]:
+        script = folder / "bin" / "spark-submit"
+        script.parent.mkdir()
+        (folder / "lines").write_text("\n".join(lines))
+        script.write_text(f"#!/bin/sh\ncat {folder / 'lines'}\nexit {code}\n")
+        script.chmod(0o755)
+        told: list[str] = []
+        what = Submission("copy", folder / "job.py", ms.cluster(master), (), "", ())
+        try:
+            submit.submit(what, Listener(told.append, told.append))
+        except MillstreamError as error:
+            told += error.text().replace(str(folder), "").splitlines()
+        return told
+
+    return said
+
+
+def test_a_cluster_that_takes_nothing(spark_says: Callable[..., list[str]]) -> None:
+    """What spark-submit says last, and where the rest is."""
+    lines = ("Submitted application application_1_2", "	 diagnostics: too large")
+    assert spark_says("yarn", *lines, code=1) == [
+        "application_1_2",
+        'MS-CLUSTER-015: job "copy" failed on the cluster.',
+        "  found: too large",
+        "  hint:  `yarn logs -applicationId application_1_2` shows what the driver said; what spark-submit said is in "
+        "/log",
+    ]
+
+
+def test_a_cluster_that_makes_no_pod(spark_says: Callable[..., list[str]]) -> None:
+    thrown = 'Exception in thread "main" io.fabric8.KubernetesClientException: Message: pods is forbidden'
+    assert spark_says("k8s://http://h", thrown, "	at io.fabric8…", code=1) == [
+        'MS-CLUSTER-015: the cluster did not take job "copy".',
+        "  found: Message: pods is forbidden",
+        "  hint:  what spark-submit said is in /log",
+    ]
+
+
+FAILED = ("	 phase: Failed", "		 exit code: 137", "		 termination reason: OOMKilled")
+
+
+@pytest.mark.parametrize(
+    ("lines", "namespace", "found"),
+    [
+        (("	 phase: Succeeded", "		 exit code: 0", "		 termination reason: Completed"), "default", None),
+        (FAILED, "default", "its pod ended with exit code 137 (OOMKilled)"),
+        (FAILED, "jobs", "its pod ended with exit code 137 (OOMKilled)"),
+        (
+            ("Application status for spark-1 (phase: Running)",),
+            "jobs",
+            "its pod was deleted; until then it was Running",
+        ),
+    ],
+)
+def test_what_becomes_of_a_pod(
+    spark_says: Callable[..., list[str]], lines: tuple[str, ...], namespace: str, found: str | None
+) -> None:
+    """spark-submit itself ends well, whatever it is."""
+    state = ("	 pod name: copy-1-driver", f"	 namespace: {namespace}", "	 phase: Running", *lines)
+    where = "" if namespace == "default" else f" --namespace {namespace}"
+    failed = [
+        'MS-CLUSTER-015: job "copy" failed on the cluster.',
+        f"  found: {found}",
+        f"  hint:  `kubectl logs copy-1-driver{where}` shows what the driver said; what spark-submit said is in /log",
+    ]
+    assert spark_says("k8s://http://h", *state) == ["copy-1-driver", *(failed if found else [])]
+
+
+def test_a_pod_that_does_not_start(spark_says: Callable[..., list[str]]) -> None:
+    reasons = ("ContainerCreating", "ErrImagePull", "ImagePullBackOff", "ErrImagePull")
+    lines = [f"		 pending reason: {reason}" for reason in reasons]
+    assert spark_says("k8s://http://h", *lines, "	 phase: Succeeded") == ["ErrImagePull", "ImagePullBackOff"]
+
+
+@pytest.mark.parametrize(("chosen", "python"), [(None, []), ("/py", ["spark.pyspark.python=/py"])])
+def test_an_image_has_its_own_python(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, chosen: str | None, python: list[str]
+) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("PYSPARK_PYTHON", chosen)
+    words = command(Submission("copy", folder / "job.py", ms.cluster("k8s://http://h"), (), "", ()), folder)
+    assert [word for word in words if word.startswith("spark.pyspark.python")] == python
+
+
+def test_one_jar_of_a_name() -> None:
+    """Spark's executors take no two."""
+    assert where.one_of_a_name("file:/sent/k.jar,/a.jar", None, "/installed/k.jar") == "file:/sent/k.jar,/a.jar"
 
 
 @pytest.mark.parametrize(

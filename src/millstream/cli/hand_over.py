@@ -14,7 +14,7 @@ from millstream.plan.cluster import Cluster
 from millstream.runtime.needs import jars_of
 from millstream.runtime.shared_disk import refuse_local_disks
 from millstream.spark import ahead
-from millstream.spark.submit import Submission, submit
+from millstream.spark.submit import Listener, Submission, submit
 
 
 @dataclass(frozen=True)
@@ -58,15 +58,18 @@ def hand_over(file: Path, on: Cluster, options: Options) -> None:
     folder = str(Path.cwd()) if on.shared_disk else ""
     click.echo(f"{job.name}: starting on {on.master}", err=True)
     try:
-        submit(
-            Submission(job.name, file, on, jars_of(plan, job.checkpoint), folder, said),
-            lambda name: told(job.name, name),
-        )
+        submit(Submission(job.name, file, on, jars_of(plan, job.checkpoint), folder, said), listener(job.name))
     except KeyboardInterrupt:
         click.echo(f"{job.name}: goes on running on {on.master}", err=True)
         return
     click.echo(f"{job.name}: finished", err=True)
 
 
-def told(job: str, name: str) -> None:
-    click.echo(f"{job}: handed over, as {name}; Ctrl-C leaves it running", err=True)
+def listener(job: str) -> Listener:
+    def named(name: str) -> None:
+        click.echo(f"{job}: handed over, as {name}; Ctrl-C leaves it running", err=True)
+
+    def waits(reason: str) -> None:
+        click.echo(f"{job}: its driver does not start: {reason}", err=True)
+
+    return Listener(named, waits)

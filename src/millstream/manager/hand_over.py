@@ -86,7 +86,7 @@ def handed_over(folder: RunFolder, told: dict[str, Any], word: Word) -> None:
     from millstream.cli.jobfile import job_of
     from millstream.plan.cluster import cluster
     from millstream.runtime.needs import jars_of
-    from millstream.spark.submit import Submission, submit
+    from millstream.spark.submit import Listener, Submission, submit
 
     file = Path(told["file"])
     job = job_of(file, told["checkpoint"], told["parallelism"])
@@ -99,7 +99,11 @@ def handed_over(folder: RunFolder, told: dict[str, Any], word: Word) -> None:
         print(f"{job.name}: handed over to {on.master}, as {name}", flush=True)
         word.say(name=name)
 
-    submit(Submission(job.name, file, on, jars_of(job.plan(), job.checkpoint), work, said), named)
+    def waits(reason: str) -> None:
+        print(f"{job.name}: its driver does not start: {reason}", flush=True)
+
+    what = Submission(job.name, file, on, jars_of(job.plan(), job.checkpoint), work, said)
+    submit(what, Listener(named, waits))
 
 
 def check(job: Job, on: Cluster) -> None:

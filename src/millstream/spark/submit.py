@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,8 @@ from pyspark.find_spark_home import _find_spark_home
 from millstream.errors import MillstreamError
 from millstream.plan.cluster import DEPLOY_MODE, Cluster
 from millstream.plan.connectors import Jars
+from millstream.spark.followed import Seen
+from millstream.spark.kubernetes import SCHEME
 from millstream.spark.launch import LOG
 from millstream.spark.packages import class_path
 from millstream.spark.python.ship import users_files
@@ -29,9 +30,8 @@ TOLD_ALONE = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFil
 EXECUTORS = "spark.executorEnv."
 DRIVERS = ("spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv.")
 """What the names of variables follow."""
-NAME = re.compile(r"Submitted application (application_\w+)|pod name: (\S+)")
-STATE = re.compile(r"final status: (\w+)|phase: (\w+)")
-REASON = re.compile(r"diagnostics: (?!N/A|AM container|\[.*Application is added|Scheduler has assigned)(.+)")
+CALM = {"spark.kubernetes.report.interval": "1m"}
+"""How often spark-submit says that nothing is new. By itself it does so every second, for as long as the job runs."""
 
 
 @dataclass(frozen=True)
@@ -46,30 +46,37 @@ class Submission:
     options: tuple[str, ...]
 
 
-def submit(what: Submission, named: Callable[[str], None]) -> None:
-    """Returns when the job has ended well. `named` gets the name under which the cluster knows it."""
+@dataclass(frozen=True)
+class Listener:
+    """`named` gets the name under which the cluster knows the job; `waits`, why its driver does not start."""
+
+    named: Callable[[str], None]
+    waits: Callable[[str], None]
+
+
+def submit(what: Submission, listener: Listener) -> None:
+    """Returns when the job has ended well."""
     with tempfile.TemporaryDirectory(prefix="millstream-") as folder, log() as file:
         process = subprocess.Popen(
             command(what, Path(folder)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
         )
         try:
-            seen = follow(process, file, named)
+            seen = follow(process, file, listener)
         finally:
             process.kill()  # it only watches: the driver is elsewhere
             process.wait()
-    if seen.code != 0:
+    if seen.failed:
         raise MillstreamError(
             "MS-CLUSTER-015",
             f'job "{what.job}" failed on the cluster.' if seen.name else f'the cluster did not take job "{what.job}".',
             found=seen.reason,
-            hint=where_it_tells(seen.name),
+            hint=where_it_tells(seen.command_for_logs),
         )
 
 
 def command(what: Submission, folder: Path) -> list[str]:
     on = what.on.settings
-    python = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    settings = {PYTHON: python, **of_the_driver(on), **on, **environment(what.on, on)}
+    settings = {**python(what.on), **CALM, **of_the_driver(on), **on, **environment(what.on, on)}
     sent = {
         "--jars": together(on.get("spark.jars"), class_path(what.jars)),
         "--files": together(on.get("spark.files"), str(what.file.resolve())),
@@ -84,6 +91,13 @@ def command(what: Submission, folder: Path) -> list[str]:
         *(part for name, value in settings.items() if name not in TOLD_ALONE for part in ("--conf", f"{name}={value}")),
         *(str(DRIVER), what.folder, what.file.name, *what.options),
     ]
+
+
+def python(on: Cluster) -> dict[str, str]:
+    """Machines of YARN have it where this one has it. An image has its own."""
+    chosen = os.environ.get("PYSPARK_PYTHON")
+    in_pods = (on.master or "").startswith(SCHEME)
+    return {} if in_pods and chosen is None else {PYTHON: chosen or sys.executable}
 
 
 def of_the_driver(settings: Mapping[str, str]) -> dict[str, str]:
@@ -101,24 +115,17 @@ def packed(archive: Path) -> str:
     return str(archive) if files else ""
 
 
-@dataclass
-class Seen:
-    name: str | None = None
-    reason: str | None = None
-    code: int = 0
-
-
-def follow(process: subprocess.Popen[str], log: Callable[[str], object], named: Callable[[str], None]) -> Seen:
+def follow(process: subprocess.Popen[str], log: Callable[[str], object], listener: Listener) -> Seen:
     seen = Seen()
     assert process.stdout is not None
     for line in process.stdout:
         log(line)
-        name, reason = NAME.search(line), REASON.search(line)
-        if name is not None and seen.name is None:
-            seen.name = name.group(1) or name.group(2)
-            named(seen.name)
-        if reason is not None:
-            seen.reason = reason.group(1).strip()
+        nameless, waits = seen.name is None, seen.new_wait(line)
+        seen.hear(line)
+        if nameless and seen.name is not None:
+            listener.named(seen.name)
+        if waits is not None:
+            listener.waits(waits)
     seen.code = process.wait()
     return seen
 
@@ -134,10 +141,9 @@ def log() -> Iterator[Callable[[str], object]]:
         yield out.write
 
 
-def where_it_tells(name: str | None) -> str | None:
+def where_it_tells(command: str | None) -> str | None:
     here = LOG.keep()
     said = f"what spark-submit said is in {here}" if here else None
-    if name is None:
+    if command is None:
         return said
-    tell = f"yarn logs -applicationId {name}" if name.startswith("application_") else f"kubectl logs {name}"
-    return f"`{tell}` shows what the driver said" + (f"; {said}" if said else "")
+    return f"`{command}` shows what the driver said" + (f"; {said}" if said else "")

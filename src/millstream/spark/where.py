@@ -116,7 +116,7 @@ def settings(master: str, on: Cluster, parallelism: int, jars: tuple[Jars, ...])
         **on.settings,
         **({} if is_local(master) else environment(on, there)),
         "spark.master": master,
-        "spark.jars": together(there.get("spark.jars"), on.settings.get("spark.jars"), class_path(jars)),
+        "spark.jars": one_of_a_name(there.get("spark.jars"), on.settings.get("spark.jars"), class_path(jars)),
     }
 
 
@@ -153,6 +153,14 @@ def environment(on: Cluster, there: Mapping[str, str]) -> dict[str, str]:
 def together(*lists: str | None) -> str:
     """Comma-separated lists as one, without duplicates."""
     return ",".join(dict.fromkeys(part for one in lists if one for part in one.split(",") if part))
+
+
+def one_of_a_name(*lists: str | None) -> str:
+    """Executors take one jar of each name. What spark-submit has sent along to a driver is installed there as well."""
+    kept: dict[str, str] = {}
+    for jar in together(*lists).split(","):
+        kept.setdefault(jar.rsplit("/", 1)[-1], jar)
+    return ",".join(kept.values())
 
 
 def add_jars(settings: Mapping[str, str]) -> None:
