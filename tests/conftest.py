@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,7 +61,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """With it a failure of a random test can be repeated."""
+    """What the time went to; and with the seed, a failure of a random test can be repeated."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            seconds[report.nodeid.split("::")[0].rpartition("/")[0].removeprefix("tests/")] += report.duration
+    most = sorted(((spent, folder) for folder, spent in seconds.items() if spent >= 30), reverse=True)
+    longest = ", ".join(f"{folder} {spent / 60:.1f}" for spent, folder in most)
+    if longest:
+        terminalreporter.write_line(f"minutes by folder, of all workers together: {longest}")
     new = os.environ[SEED]
     terminalreporter.write_line(f"seeds of random tests: {FIXED_SEED} and {new}; repeat them with --seed {new}")
 
