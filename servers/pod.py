@@ -53,9 +53,9 @@ class Pod:
         return "" if self._server is None else self._server.log.read_text(errors="replace")
 
     def kill(self) -> None:
-        """As `kill -9` in its container, or a lack of memory."""
+        """As `kill -9` of its container's first process, or a lack of memory: the others go with it, at once."""
         assert self._server is not None
-        os.kill(self._server.process.pid, signal.SIGKILL)
+        os.killpg(self._server.process.pid, signal.SIGKILL)
 
     def stop(self) -> None:
         if self._server is not None:

@@ -221,3 +221,9 @@ def loses_its_driver(manager: House, path: str, kill: Callable[[], None], died: 
     manager.http.post("/api/v1/jobs/away/stop")
     job = manager.until("away", "suspended")
     assert job["runs"][-1]["ended"] == "stopped"
+    until(lambda: over(manager), "whoever follows the driver has heard of its end", log)
+
+
+def over(manager: House) -> bool:
+    said = manager.service.home.run("away", 2).said_of_cluster()
+    return said is not None and said["over"] is not None
