@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 import urllib.error
 import urllib.request
@@ -14,6 +13,7 @@ from typing import Any, Self
 from bench.measure import Cost, measured
 from bench.nexmark.flink import Flink
 from bench.nexmark.run import TOOLS
+from servers.process import free_port
 
 LOOK = 0.1
 PATIENCE = 600
@@ -162,8 +162,3 @@ class Theirs:
             if time.monotonic() > until:
                 raise RuntimeError("flink does not come to an end")
             time.sleep(LOOK)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -18,11 +19,28 @@ PATIENCE = 120
 """Seconds after which a server will not come up any more."""
 
 
+PORTS = range(15_000, 32_000)
+"""Below those that systems give to outgoing connections: one of these could take a port after it was chosen, and before
+the server listens there."""
+CHOSEN: set[int] = set()
+
+
 def free_port() -> int:
+    """One that nobody uses, and that was not chosen before."""
+    while True:
+        port = secrets.choice(PORTS)
+        if port not in CHOSEN and is_free(port):
+            CHOSEN.add(port)
+            return port
+
+
+def is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 class Server:
