@@ -94,13 +94,14 @@ class Bench:
     def _watched(self, run: Run, checkpoint: CheckpointFolder, each: int) -> list[Sample]:
         samples: list[Sample] = []
         before, most = self._cpu(), 0.0
-        while not run.poll(0.2):
+        over = False
+        while not over:
+            over = run.poll(0.2)
             most = max(most, *(anonymous(pid) for pid in self._executors()), 0.0)
             rows = len(checkpoint.committed()) * each
             if rows > (samples[-1].rows if samples else 0):
                 samples.append(Sample(rows, self._cpu() - before, self._state(), most))
                 most = 0.0
-        samples.append(Sample(len(checkpoint.committed()) * each, self._cpu() - before, self._state(), most))
         return samples
 
     def _executors(self) -> list[int]:
