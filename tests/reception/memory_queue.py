@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from millstream.plan.connectors import Receiver
+from millstream.plan.received import Receiver
 from millstream.reception import ConnectionLost, Message
 
 

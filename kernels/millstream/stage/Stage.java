@@ -28,7 +28,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImplBase;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleState;
@@ -37,8 +36,6 @@ import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.streaming.StatefulProcessor;
 import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.sql.streaming.TimerValues;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 
 /** Hosts all operators of one level of the dataflow, and hands each group of rows to the one its tag names. */
@@ -48,14 +45,11 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
   private final Layout layout;
   private final Operator[] operators;
+  private final StageOutput output;
   /** Whether rows were merged before the shuffle, and counted there. */
   private final boolean combine;
   /** On the driver. */
   private final transient Meters meters;
-  /** Whether changes say which readers see them. */
-  private final boolean tells;
-  /** By operator, where people may look at what it sends on; null: they may not. */
-  private Shown[] shown;
   /** The watermark of the epoch before; where barriers flow, of the last that has passed. */
   private long before;
   /** Whether rows come one by one, and not all of a key at once. */
@@ -73,7 +67,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     this.operators = operators;
     this.combine = combine;
     this.meters = meters;
-    this.tells = tellsReadersApart(operators);
+    this.output = new StageOutput(operators);
   }
 
   /**
@@ -99,10 +93,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
   /** Lets people look at what an operator sends on, as {@code sql} says that its readers see it. */
   public void show(int operator, String sql, SparkSession spark) {
-    if (shown == null) {
-      shown = new Shown[operators.length];
-    }
-    shown[operator] = Shown.of(operators[operator], sql, meters, spark);
+    output.show(operator, Shown.of(operators[operator], sql, meters, spark));
   }
 
   /** The state variables that each operator declares, as JSON by its name. */
@@ -118,12 +109,14 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   public Dataset<Row> apply(Dataset<Row> routed, boolean timed) {
     Dataset<Row> combined = combine ? Combine.apply(routed, layout, operators) : routed;
     Dataset<Row> input = EndOfInput.apply(Seed.apply(combined, layout, operators), layout, operators);
-    StructType output = outputType(operators);
     return input
         .groupBy(keyColumns(input, layout))
         .as(new InternalRowEncoder(layout.keyType()), new InternalRowEncoder(layout.schema))
         .transformWithState(
-            this, timed ? TimeMode.EventTime() : TimeMode.None(), OutputMode.Update(), new InternalRowEncoder(output))
+            this,
+            timed ? TimeMode.EventTime() : TimeMode.None(),
+            OutputMode.Update(),
+            new InternalRowEncoder(output.type()))
         .toDF();
   }
 
@@ -139,26 +132,6 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     for (Operator operator : operators) {
       meters.watermark(operator.name, millis);
     }
-  }
-
-  /** What leaves a stage: {@code _op} (if there are several operators), {@code _w}, one struct per operator. */
-  private static boolean tellsReadersApart(Operator[] operators) {
-    return Arrays.stream(operators).anyMatch(Operator::tellsReadersApart);
-  }
-
-  private static StructType outputType(Operator[] operators) {
-    StructType type = new StructType();
-    if (operators.length > 1) {
-      type = type.add("_op", DataTypes.IntegerType, false);
-    }
-    type = type.add("_w", DataTypes.LongType, false);
-    if (tellsReadersApart(operators)) {
-      type = type.add("_seen", DataTypes.LongType, false);
-    }
-    for (int i = 0; i < operators.length; i++) {
-      type = type.add("_o" + i, operators[i].outputType(), operators.length > 1);
-    }
-    return type;
   }
 
   private static Column[] keyColumns(Dataset<Row> input, Layout layout) {
@@ -239,7 +212,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     Iterator<Change> changes =
         last ? operator.finish(key, index, moment) : operator.process(key, changes(rows, operator), moment);
     counts.nanos += CoarseClock.nanos() - begun;
-    return new Tagged(index, counts, changes);
+    return output.rows(index, counts, changes);
   }
 
   private Changes changes(scala.collection.Iterator<InternalRow> rows, Operator operator) {
@@ -271,7 +244,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     Iterator<Change> changes =
         operator.expired(key, operator.follows() ? watermark : timer.getExpiryTimeInMs(), moment);
     counts.nanos += CoarseClock.nanos() - begun;
-    return new Tagged(index, counts, changes);
+    return output.rows(index, counts, changes);
   }
 
   /** What one timer causes that has rung at a barrier: all that the key has to end by then. */
@@ -285,7 +258,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
         ? operator.expired(key, at, new Moment(moment.watermark(), Moment.NEVER, System.currentTimeMillis()))
         : operator.expired(key, moment.watermark(), moment);
     counts.nanos += CoarseClock.nanos() - begun;
-    return new Tagged(index, counts, changes);
+    return output.rows(index, counts, changes);
   }
 
   /** What operators that gather have to say of what they have gathered, one after the other. */
@@ -307,7 +280,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
         Operator operator = operators[index];
         if (operator.gathers()) {
           Counts counts = counting(operator);
-          rows = new Tagged(index, counts, operator.finish(key, index, moment));
+          rows = output.rows(index, counts, operator.finish(key, index, moment));
         }
       }
       return rows.hasNext();
@@ -391,48 +364,5 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
   private void ringAgain(long at, long watermark) {
     timers.count(null);
     getHandle().registerTimer(at == watermark - 1 ? watermark - 2 : watermark - 1);
-  }
-
-  /** Puts an operator's changes into the stage's output columns. */
-  private final class Tagged extends scala.collection.AbstractIterator<InternalRow> {
-    private final int index;
-    private final Counts counts;
-    private final Iterator<Change> changes;
-
-    Tagged(int index, Counts counts, Iterator<Change> changes) {
-      this.index = index;
-      this.counts = counts;
-      this.changes = changes;
-    }
-
-    /** Where an operator is lazy, this is where it works. */
-    @Override
-    public boolean hasNext() {
-      long begun = CoarseClock.nanos();
-      boolean more = changes.hasNext();
-      counts.nanos += CoarseClock.nanos() - begun;
-      return more;
-    }
-
-    @Override
-    public InternalRow next() {
-      Change change = changes.next();
-      counts.rowsOut++;
-      if (shown != null && shown[index] != null) {
-        shown[index].see(change);
-      }
-      if (operators.length == 1 && !tells) {
-        return new GenericInternalRow(new Object[] {change.weight(), change.row()});
-      }
-      int first = (operators.length > 1 ? 2 : 1) + (tells ? 1 : 0);
-      Object[] values = new Object[first + operators.length];
-      values[0] = index;
-      values[operators.length > 1 ? 1 : 0] = change.weight();
-      if (tells) {
-        values[first - 1] = change.seen();
-      }
-      values[first + index] = change.row();
-      return new GenericInternalRow(values);
-    }
   }
 }

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 from millstream.api.command import current
 from millstream.api.relation import Static, Stream, Table
 from millstream.errors import MillstreamError
-from millstream.plan import build, nodes
+from millstream.plan import nodes, sinks, sources
 from millstream.plan.checkpoints import DEFAULT, Checkpoints
 from millstream.plan.cluster import Cluster
-from millstream.plan.connectors import ReceivedByStep, ReceivedSource, SourceOptions
+from millstream.plan.connectors import SourceOptions
 from millstream.plan.consumed import refuse_divided
 from millstream.plan.errors import Step, here
 from millstream.plan.explain import held_back, tree, warnings
 from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, micro_batch, real_time
 from millstream.plan.node import Node, walk
 from millstream.plan.python import Codes
+from millstream.plan.received import ReceivedByStep, ReceivedSource
 from millstream.plan.restarts import Restarts, no_restart
 from millstream.planner.history import over_history
 from millstream.planner.stages import JobPlan, Pass, plan_job
@@ -94,7 +95,7 @@ class Job:
                 "MS-SOURCE-003", "reads the changes of a table as a stream.", hint="use job.table()"
             )
         schema = schema or (source.schema() if isinstance(source, ReceivedSource) else None)
-        node = build.source(source, schema, name, None, time, lateness, idle_after, history)
+        node = sources.source(source, schema, name, None, time, lateness, idle_after, history)
         self._dead_letters(node)
         return Stream(self, node)
 
@@ -131,18 +132,18 @@ class Job:
                 "MS-SOURCE-005", "is a table without a key.", hint="add key="
             )
         keys = (key,) if isinstance(key, str) else tuple(key)
-        node = build.source(source, schema, name, keys, time, lateness, idle_after, history)
+        node = sources.source(source, schema, name, keys, time, lateness, idle_after, history)
         self._dead_letters(node)
-        return Table(self, build.table(node, keys))
+        return Table(self, sources.table(node, keys))
 
     def static(self, source: SourceOptions, schema: str | None = None, *, name: str | None = None) -> Static:
         """Rows that do not change while the job runs, for `enrich`: read at the start, and held by every task."""
-        return Static(self, build.static(source, schema, name))
+        return Static(self, sources.static(source, schema, name))
 
     def _dead_letters(self, node: nodes.Source) -> None:
         sink = node.options.dead_letters
         if sink is not None:
-            self._add(build.sink(nodes.DeadLetters(None, node.at, node), sink, None, None))
+            self._add(sinks.sink(nodes.DeadLetters(None, node.at, node), sink, None, None))
 
     def _add(self, sink: nodes.Sink) -> None:
         refuse_doubles((*self._sinks, sink))
@@ -195,7 +196,7 @@ class Job:
         this port of this machine; 0: on any free port, see `Run.metrics_url`.
         """
         from millstream.runtime.backfill import begin_job
-        from millstream.runtime.run import Setting
+        from millstream.runtime.setting import Setting
         from millstream.runtime.watching import Watching
 
         command = current()

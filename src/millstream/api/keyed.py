@@ -8,7 +8,7 @@ from typing import Self
 from millstream.api.process import Process, described
 from millstream.api.relation import GroupedTable, Stream
 from millstream.errors import did_you_mean
-from millstream.plan import build, python, times
+from millstream.plan import python, sinks, times
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
 from millstream.plan.nodes import Timed
@@ -35,7 +35,7 @@ class KeyedStream(GroupedTable):
         node = python.process(self._node, self._keys, described(process, self._job._codes, step), policy, name, step)
         if sink is not None:
             letters = python.output(node, len(node.schemas) - 1)
-            self._job._add(build.sink(letters, sink, None, f"{sink.label}_of_{node.name}"))
+            self._job._add(sinks.sink(letters, sink, None, f"{sink.label}_of_{node.name}"))
         return Processed(self._job, times.timed(python.output(node, 0), time, node.schemas[0], step))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
-from millstream.plan import build, joins, operators, python, sets, times, top, windows
+from millstream.plan import build, joins, operators, python, sets, sinks, times, top, windows
 from millstream.plan import enrich as enriching
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
@@ -160,7 +160,7 @@ class Relation:
         code = self._job._codes.code(function)
         call = python.call(self._node, kind, code, schema, batches, policy, name, step, awaits)
         if sink is not None:
-            self._job._add(build.sink(python.failed(call), sink, None, f"{sink.label}_of_{call.name}"))
+            self._job._add(sinks.sink(python.failed(call), sink, None, f"{sink.label}_of_{call.name}"))
         return self._same(times.timed(python.called(call), time, call.schema, step))
 
     def group_by(self, *columns: str, **named: str) -> GroupedTable:
@@ -196,7 +196,7 @@ class Relation:
 
     def to(self, sink: SinkOptions, *, name: str | None = None) -> None:
         """Writes to a sink: a stream as it is, a table as upserts by its key, or as a changelog if the sink is one."""
-        self._job._add(build.sink(self._node, sink, None, name))
+        self._job._add(sinks.sink(self._node, sink, None, name))
 
     def explain(self) -> str:
         from millstream.plan.explain import tree

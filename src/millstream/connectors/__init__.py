@@ -26,8 +26,6 @@ from millstream.plan.connectors import (
     NeedsJars,
     OnError,
     Reader,
-    ReceivedSource,
-    Receiver,
     RowShape,
     SaysGuarantee,
     SinkOptions,
@@ -36,6 +34,7 @@ from millstream.plan.connectors import (
     WriteMode,
 )
 from millstream.plan.options import OptionChecks, columns
+from millstream.plan.received import ReceivedSource, Receiver
 
 __all__ = [
     "Affected",

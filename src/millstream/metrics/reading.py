@@ -18,10 +18,11 @@ from millstream.metrics.model import (
     SourceMetrics,
     StageMetrics,
 )
-from millstream.plan.connectors import ReceptionFigures, TellsLag
+from millstream.plan.connectors import TellsLag
 from millstream.plan.node import Stateful, walk
 from millstream.plan.nodes import Sink, Source
 from millstream.plan.python import Call
+from millstream.plan.received import ReceptionFigures
 from millstream.planner.stages import JobPlan
 
 PHASES = {

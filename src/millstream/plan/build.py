@@ -6,12 +6,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from millstream.errors import did_you_mean
 from millstream.plan import aggregates, nodes, operators
 from millstream.plan.aggregates import Closing
 from millstream.plan.changing import refuse, refuse_changing
 from millstream.plan.columns import Column, Columns, labels
-from millstream.plan.connectors import FieldType, ReceivedSource, SinkOptions, SourceOptions, WriteMode, record_columns
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import (
     Expr,
@@ -25,146 +23,10 @@ from millstream.plan.expressions import (
     scalar,
     unknown,
 )
-from millstream.plan.history import check_history
-from millstream.plan.modes import ProcessingTime, milliseconds
-from millstream.plan.node import Key, Node
-from millstream.plan.schema import read_schema
+from millstream.plan.node import Node
 
-RAW = (
-    FieldType("key", "BINARY"),
-    FieldType("value", "BINARY"),
-    FieldType("partition", "INT"),
-    FieldType("offset", "BIGINT"),
-    FieldType("timestamp", "TIMESTAMP"),
-)
 HAVING = "_having"
 AFTER = "add it when results no longer change: after final() or changes()"
-TIME_TYPES = ("TIMESTAMP", "TIMESTAMP_LTZ")
-PROCESSING_IDLE = "1 second"
-"""Processing time moves with the clock as soon as it is known that no more records are waiting."""
-
-
-def source(
-    options: SourceOptions,
-    schema: str | None,
-    name: str | None = None,
-    upserts: tuple[str, ...] | None = None,
-    time: str | ProcessingTime | None = None,
-    lateness: str | None = None,
-    idle_after: str | None = None,
-    history: SourceOptions | None = None,
-) -> nodes.Source:
-    step, arrival = Step(name or options.label, here()), None
-    fields = source_schema(options, schema, step)
-    if isinstance(time, ProcessingTime):
-        arrival = time = new_field(time.column, fields, step)
-        fields = (*fields, FieldType(arrival, "TIMESTAMP"))
-    elif time is not None:
-        time = time_field(time, fields, step)
-    check_lengths(time, {"lateness": lateness, "idle_after": idle_after}, step)
-    if arrival is not None and idle_after is None:
-        idle_after = PROCESSING_IDLE
-    by = keys(upserts or (), fields, step) if not options.changelog else ()
-    times = (time, lateness, arrival, idle_after)
-    found = nodes.Source(step.name, step.at, options, fields, by or None, *times, history=history)
-    if history is not None:
-        check_history(found, source_schema(history, schema, step), step)
-    return found
-
-
-def static(options: SourceOptions, schema: str | None, name: str | None) -> nodes.Source:
-    """All rows of a source as they are when the job starts."""
-    step = Step(name or options.label, here())
-    if options.changelog or options.format == "debezium" or isinstance(options, ReceivedSource):
-        raise step.error("MS-SOURCE-003", "reads changes as rows that do not change.", hint="use job.table()")
-    if options.dead_letters is not None:
-        raise step.error(
-            "MS-SOURCE-008",
-            "is read once, when the job starts, and cannot send records that it cannot read elsewhere.",
-            hint='on_error="skip" counts them, "fail" refuses to start',
-        )
-    return replace(source(options, schema, name), static=True)
-
-
-def new_field(name: str, fields: tuple[FieldType, ...], step: Step) -> str:
-    if any(same(part.name, name) for part in fields) or not name.isidentifier() or name.startswith("_"):
-        raise step.error(
-            "MS-SOURCE-005",
-            f"cannot call the column of its processing time {name!r}.",
-            found="columns: " + ", ".join(part.name for part in fields),
-            hint='give it another name: time=ms.processing_time("seen_at")',
-        )
-    return name
-
-
-def check_lengths(time: str | None, lengths: dict[str, str | None], step: Step) -> None:
-    for name, length in lengths.items():
-        if length is not None and time is None:
-            raise step.error("MS-SOURCE-006", f"has {name}=, but no time=.", hint='say which column: time="at"')
-        if length is not None and milliseconds(length) < 1 and name == "idle_after":
-            raise step.error(
-                "MS-SOURCE-006",
-                f"is to be idle after {length!r}.",
-                hint='give a length above 0: idle_after="10 seconds"',
-            )
-
-
-def keys(names: tuple[str, ...], fields: tuple[FieldType, ...], step: Step) -> Key:
-    return tuple(known(name, [part.name for part in fields], step) for name in names)
-
-
-def source_schema(options: SourceOptions, schema: str | None, step: Step) -> tuple[FieldType, ...]:
-    """Raw records have fixed columns; all others need a schema. Columns of the record itself come last."""
-    extra = tuple(FieldType(name, type_) for name, _, type_ in record_columns(options))
-    if options.format == "raw" and schema is not None:
-        raise step.error("MS-SOURCE-001", "reads raw records, whose columns are fixed.", hint="leave out schema=")
-    if options.format == "raw":
-        return (*RAW, *(part for part in extra if part not in RAW))
-    if schema is None:
-        raise step.error("MS-SOURCE-001", "has no schema.", hint='add schema="name STRING, at TIMESTAMP"')
-    fields = read_schema(schema, step)
-    double = next((part.name for part in extra if any(same(part.name, other.name) for other in fields)), None)
-    if double is not None:
-        raise step.error(
-            "MS-SOURCE-001",
-            f"has a column {double} in its schema and one of the record itself.",
-            hint=f'give the record\'s another name: record={{"record_{double}": …}}',
-        )
-    return (*fields, *extra)
-
-
-def time_field(time: str, fields: tuple[FieldType, ...], step: Step) -> str:
-    name = known(time, [part.name for part in fields], step)
-    type_ = next(part.type for part in fields if part.name == name)
-    if type_.upper() not in TIME_TYPES:
-        raise step.error("MS-SOURCE-002", f"takes its time from {name}, which is a {type_}.", hint="use a TIMESTAMP")
-    return name
-
-
-def known(name: str, names: list[str], step: Step) -> str:
-    found = [other for other in names if same(other, name)]
-    if found:
-        return found[0]
-    raise step.error(
-        "MS-EXPR-002",
-        f"uses {name}, which its input does not have.",
-        found="columns: " + ", ".join(names),
-        hint=did_you_mean(name, names),
-    )
-
-
-def table(read: nodes.Source, key: tuple[str, ...]) -> Node:
-    """A source as a table: a changelog as it is, upserts by the latest row of each key."""
-    if read.options.format == "raw":
-        raise Step(read.name, read.at).error("MS-SOURCE-004", "reads raw records as a table.", hint='use format="json"')
-    by = keys(key, read.schema, Step(read.name, read.at))
-    if read.options.system == "files" and not read.options.changelog:
-        raise Step(read.name, read.at).error(
-            "MS-SOURCE-004", "reads files as upserts, and rows in files have no order.", hint="use changelog=True"
-        )
-    if read.options.changelog:
-        return nodes.Declared(None, read.at, read, by)
-    return operators.Latest(f"latest_{read.name}", read.at, read, by)
 
 
 def alias(input: Node, name: str) -> nodes.Alias:
@@ -343,59 +205,3 @@ def named(node: Node, name: str) -> Node:
     """Names the step that keeps state, because that is where the name is looked up."""
     made = aggregate_of(node)
     return replace(node, given=name) if made is None else having(replace(made, given=name))
-
-
-def sink(input: Node, options: SinkOptions, mode: WriteMode | None, name: str | None) -> nodes.Sink:
-    step = Step(name or options.label, here())
-    names = [column.name.lower() for column in input.columns]
-    double = next((column for column in input.columns if names.count(column.name.lower()) > 1), None)
-    if double is not None:
-        raise step.error(
-            "MS-SINK-003",
-            f"would write two columns called {double.name}.",
-            found=labels(input.columns),
-            hint="select() the columns to write, each with its own name",
-        )
-    for column in options.partition_by:
-        known(column, [part.name for part in input.columns], step)
-    return nodes.Sink(name or options.label, step.at, input, options, write_mode(input, options, mode, step))
-
-
-def write_mode(input: Node, options: SinkOptions, mode: WriteMode | None, step: Step) -> WriteMode:
-    others = [other for other in options.modes if other != "append"]
-    appends = "append" in options.modes and (input.append_only or not others)
-    chosen = mode or ("append" if appends else others[0])
-    if chosen not in options.modes:
-        raise step.error(
-            "MS-SINK-001",
-            f"writes to {options.system} {options.label!r}, which cannot be written to as {chosen}.",
-            found="possible: " + ", ".join(options.modes),
-        )
-    if chosen == "append" and not input.append_only:
-        raise step.error(
-            "MS-SINK-001",
-            f"writes a table, whose rows change, to {options.system} {options.label!r}, which only appends.",
-            hint="choose another mode or another sink",
-        )
-    if chosen == "upsert" and input.key is None:
-        raise step.error(
-            "MS-SINK-004",
-            "writes upserts, but its input has no key.",
-            found=labels(input.columns),
-            hint='keep the key columns in select(), or write changelog=True: every change with an "op" column',
-        )
-    check_record_key(input, options, chosen, step)
-    return chosen
-
-
-def check_record_key(input: Node, options: SinkOptions, mode: WriteMode, step: Step) -> None:
-    """Upserts by anything but the table's key would overwrite other rows, and leave old ones behind."""
-    by = [known(name, [column.name for column in input.columns], step) for name in options.key]
-    names = [column.name for name in input.key or () for column in input.columns if column.field == name]
-    if mode == "upsert" and by and set(by) != set(names):
-        raise step.error(
-            "MS-SINK-006",
-            f"writes upserts by {', '.join(by)}, but that is not what tells its rows apart.",
-            found="its key: " + ", ".join(names),
-            hint='leave out key=, or write changelog=True: every change with an "op" column',
-        )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from millstream.plan.connectors import Consumes
 from millstream.plan.errors import Step
 from millstream.plan.node import walk
 from millstream.plan.nodes import Sink, Source
+from millstream.plan.received import Consumes
 
 
 def refuse_divided(sinks: tuple[Sink, ...]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.plan.connectors import FieldType, ReceivedSource, SourceOptions
+from millstream.plan.connectors import FieldType, SourceOptions
 from millstream.plan.errors import Step
 from millstream.plan.nodes import Source
+from millstream.plan.received import ReceivedSource
 
 
 def check_history(source: Source, fields: Iterable[FieldType], step: Step) -> None:

@@ -27,7 +27,7 @@ from millstream.journal.producer import Producer, producer
 from millstream.journal.segments import Partition
 from millstream.journal.topics import create, describe, drop, exists, open_topic
 from millstream.plan.apart import Machines
-from millstream.plan.connectors import ReceptionFigures
+from millstream.plan.received import ReceptionFigures
 from millstream.reception import retention
 from millstream.reception.apart import Apart
 from millstream.reception.memory import ID, PLACE, Memory

@@ -21,10 +21,11 @@ from millstream.planner.stages import JobPlan, plan_job
 from millstream.runtime import faults
 from millstream.runtime.checkpoint import whole
 from millstream.runtime.requests import followed
-from millstream.runtime.run import Run, Setting
+from millstream.runtime.run import Run
 from millstream.runtime.savepoints.matching import Choices
 from millstream.runtime.savepoints.of_job import session_for
 from millstream.runtime.savepoints.restoring import Wanted, restore
+from millstream.runtime.setting import Setting
 from millstream.runtime.states import State
 from millstream.runtime.watching import Watching, begin
 from millstream.storage import CheckpointFolder

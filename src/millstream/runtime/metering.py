@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.metrics.model import EpochMetrics, Metrics
 from millstream.metrics.reading import Reading, metrics, read_epoch
-from millstream.plan.connectors import ReceptionFigures
 from millstream.plan.node import Stateful, walk
 from millstream.plan.python import Call, Process
+from millstream.plan.received import ReceptionFigures
 from millstream.planner.stages import JobPlan
 from millstream.spark.meters import Meters
 

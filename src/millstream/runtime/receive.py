@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from millstream.plan.apart import SpreadReceiver, receivers_apart
-from millstream.plan.connectors import BufferedReceiver, ReceivedSource, Receiver, ReceptionFigures
 from millstream.plan.nodes import Source
+from millstream.plan.received import BufferedReceiver, ReceivedSource, Receiver, ReceptionFigures
 from millstream.runtime import faults
 from millstream.spark.receivers import Executors, why_here
 from millstream.spark.slots import local

@@ -7,15 +7,13 @@ import logging
 import secrets
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from millstream.errors import MillstreamError
 from millstream.metrics.model import EpochMetrics, Metrics
-from millstream.plan.checkpoints import DEFAULT, Checkpoints
-from millstream.plan.cluster import Cluster
-from millstream.plan.modes import Batch, Mode, RealTime
+from millstream.plan.modes import Batch, RealTime
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
 from millstream.runtime.carry import Carriage, Load, carried, load, make_outbox
@@ -27,7 +25,7 @@ from millstream.runtime.history import CheckpointRecord, history
 from millstream.runtime.identities import check_identities, check_what_was_read
 from millstream.runtime.interrupts import interrupts
 from millstream.runtime.metering import Metering, late, skipped
-from millstream.runtime.needs import addresses, ends, jars_of, need
+from millstream.runtime.needs import ends, jars_of, need
 from millstream.runtime.progress import Progress
 from millstream.runtime.real_time import refuse_python_that_waits
 from millstream.runtime.receive import Reception
@@ -37,12 +35,12 @@ from millstream.runtime.savepoints.manifest import Savepoint
 from millstream.runtime.savepoints.ports import outputs_of
 from millstream.runtime.savepoints.rescaling import Rescaled, refuse_parallelism, rescaled
 from millstream.runtime.savepoints.taking import take
-from millstream.runtime.shared_disk import batch_folder, refuse_local_disks
+from millstream.runtime.setting import Setting, prepare, session_for
+from millstream.runtime.shared_disk import batch_folder
 from millstream.runtime.states import Life, State
 from millstream.spark import query as queries
 from millstream.spark import session
 from millstream.spark.barriers import pausing
-from millstream.spark.executors import check_executors
 from millstream.spark.flow import let_flow
 from millstream.spark.lower.job import Lowered, at_time, lower_batch, lower_streaming
 from millstream.spark.lower.wrong_step import naming_steps
@@ -50,10 +48,11 @@ from millstream.spark.sinks import write_batch
 from millstream.spark.slots import Need, lacking
 from millstream.spark.target import Target
 from millstream.storage import CheckpointFolder
-from millstream.storage.files import scheme
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from millstream.runtime.watching import Observer
 
 
 LOG = logging.getLogger("millstream")
@@ -61,26 +60,6 @@ BATCH = 0
 """The number of the one epoch of a batch."""
 LOOK = 0.2
 """Seconds between two looks at a cluster's slots."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How and where a job runs."""
-
-    mode: Mode
-    checkpoint: str
-    parallelism: int
-    spark: SparkSession | None
-    on: Cluster = session.HERE
-    checkpoints: Checkpoints = DEFAULT
-
-
-class Observer(Protocol):
-    """Shows what a run does."""
-
-    def look(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Run:
@@ -145,24 +124,11 @@ class Run:
             raise found from (error if found is not error else error.__cause__)
         return run
 
-    def _session(self, patience: float | None) -> SparkSession:
-        """Where the job runs; what cannot run there is refused."""
-        setting, jars = self._setting, jars_of(self._plan, self._setting.checkpoint)
-        if setting.on.master is not None:
-            refuse_local_disks(self.job, self._plan, setting.checkpoint, setting.on, setting.on.master)
-        elsewhere = any(scheme(address) != "file" for address in addresses(self._plan, setting.checkpoint))
-        session.prepare(setting.spark, jars, setting.on, elsewhere=elsewhere)
-        self._need = need(self._plan, setting.mode, setting.parallelism)
-        for sink in self._plan.sinks:
-            sink.options.check()
-        spark = session.use(setting.spark, self._need, setting.parallelism, jars, setting.on, patience)
-        refuse_local_disks(self.job, self._plan, setting.checkpoint, setting.on, spark.sparkContext.master)
-        check_executors(self._plan, spark, self._need)
-        return spark
-
     def _begin(self, patience: float | None = None) -> None:
         mode = self._setting.mode
-        spark = self._spark = self._session(patience)
+        prepare(self.job, self._plan, self._setting)
+        self._need = need(self._plan, mode, self._setting.parallelism)
+        spark = self._spark = session_for(self.job, self._plan, self._setting, self._need, patience)
         self._metering.into(spark)
         self._reception = Reception(self._plan.sources, self._metering.received)
         if isinstance(mode, Batch):

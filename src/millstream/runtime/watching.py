@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from millstream.metrics.display import Display
 from millstream.metrics.server import Server
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
-from millstream.runtime.run import Run, Setting
+from millstream.runtime.run import Run
+from millstream.runtime.setting import Setting
+
+
+class Observer(Protocol):
+    """Shows what a run does."""
+
+    def look(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)

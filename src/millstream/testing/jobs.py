@@ -154,7 +154,8 @@ class Test:
                 memory.take(place(self.name, sink.name))
 
     def by_epochs(self, memory: Memory, parallelism: int, restart: bool) -> Result:
-        from millstream.runtime.run import Run, Setting
+        from millstream.runtime.run import Run
+        from millstream.runtime.setting import Setting
 
         mode = MicroBatch(0, True, None if self.clock_ms is None else self.name)
         late: Counter[str] = Counter()
@@ -170,7 +171,8 @@ class Test:
         return self.result(memory, self.epochs, late, skipped)
 
     def in_one(self, memory: Memory, parallelism: int) -> Result:
-        from millstream.runtime.run import Run, Setting
+        from millstream.runtime.run import Run
+        from millstream.runtime.setting import Setting
 
         setting = Setting(Batch(self.clock_ms), "", parallelism, memory.spark)
         Run.begin(self.job.name, self.plan, setting, no_restart()).wait()

@@ -50,7 +50,8 @@ class Moving:
     def work_off(self, checkpoint: str, parallelism: int, portions: int = PORTIONS) -> Run:
         """All input, or the first portions of it."""
         from millstream.runtime.requests import followed
-        from millstream.runtime.run import Run, Setting
+        from millstream.runtime.run import Run
+        from millstream.runtime.setting import Setting
 
         checkpoint = followed(checkpoint)
         if self.portions is not None and not isinstance(self.mode, RealTime):

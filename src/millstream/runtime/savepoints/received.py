@@ -18,8 +18,8 @@ from millstream.journal import lock
 from millstream.journal.producer import producer
 from millstream.journal.segments import chain
 from millstream.journal.topics import Topic, create, create_like, exists, open_topic
-from millstream.plan.connectors import ReceivedSource
 from millstream.plan.nodes import Source
+from millstream.plan.received import ReceivedSource
 from millstream.planner.stages import JobPlan
 from millstream.runtime.savepoints.matching import Choices
 from millstream.storage import CheckpointFolder, files_at
