@@ -7,8 +7,9 @@ from millstream.api.bootstrap import bootstrap
 from millstream.api.job import Job
 from millstream.api.keyed import KeyedStream, Processed
 from millstream.api.process import Process
-from millstream.api.relation import GroupedTable, Relation, Static, Stream, Table
+from millstream.api.relation import GroupedTable, Relation, Stream, Table
 from millstream.api.state import ListState, MapState, ValueState
+from millstream.api.static import Static
 from millstream.api.uncaught import install
 from millstream.errors import Location, MillstreamError
 from millstream.plan.checkpoints import Checkpoints, checkpoints

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.api.command import current
-from millstream.api.relation import Static, Stream, Table
+from millstream.api.relation import Stream, Table
+from millstream.api.static import Static
 from millstream.errors import MillstreamError
 from millstream.plan import nodes, sinks, sources
 from millstream.plan.checkpoints import DEFAULT, Checkpoints
