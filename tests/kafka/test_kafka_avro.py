@@ -17,6 +17,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 import millstream as ms
 from millstream import kafka
+from millstream.plan.modes import Mode
 from tests.kafka.broker import Topics
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def registry() -> Iterator[str]:
         yield url
 
 
-def test_plain_avro(topics: Topics, spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [ms.available_now(), ms.batch()], ids=["epochs", "batch"])
+def test_plain_avro(topics: Topics, spark: SparkSession, tmp_path: Path, mode: Mode) -> None:
     topic, out, bad = topics.create("in"), topics.create("out"), topics.create("bad")
     file = tmp_path / "order.avsc"
     file.write_text(json.dumps(ORDER))
@@ -62,7 +64,7 @@ def test_plain_avro(topics: Topics, spark: SparkSession, tmp_path: Path) -> None
     source = kafka.source(topic, format="avro", avro_schema=file, dead_letters=bad, record=("offset",))
     rows = job.stream(source, COLUMNS, name="orders")
     rows.select("id", "who", "at", "tags").to(kafka.sink(out, format="avro", avro_schema=file))
-    job.run(ms.available_now(), spark=spark)
+    job.run(mode, spark=spark)
     schema = fastavro.parse_schema(ORDER)
     read = [fastavro.schemaless_reader(io.BytesIO(m.value()), schema, None) for m in topics.read(out)]
     found = [row for row in read if isinstance(row, dict)]

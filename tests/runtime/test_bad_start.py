@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import millstream as ms
 from millstream import journal
+from millstream.spark import query as queries
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +31,24 @@ def path(tmp_path: Path) -> str:
     journal.create(tmp_path / "journal", "in", 1)
     journal.create(tmp_path / "journal", "out", 1)
     return str(tmp_path / "journal")
+
+
+def test_ctrl_c_while_a_query_is_started(
+    path: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing runs on, so the job can be started again at once."""
+    start = queries.start
+
+    def interrupted(*args: Any) -> queries.Query:
+        started = start(*args)
+        signal.raise_signal(signal.SIGINT)
+        return started
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(queries, "start", interrupted)
+        copy(path, tmp_path / "checkpoint").start(ms.micro_batch("1 second"), spark=spark)
+    assert spark.streams.active == []
+    assert copy(path, tmp_path / "checkpoint").run(ms.available_now(), spark=spark).state.value == "finished"
 
 
 @pytest.mark.parametrize(("source", "sink"), [("inn", "out"), ("in", "outt")])

@@ -11,6 +11,7 @@ import pytest
 
 import millstream as ms
 from millstream import journal
+from millstream.runtime.bad_values import bad_call
 from millstream.runtime.failures import transient
 
 if TYPE_CHECKING:
@@ -82,6 +83,21 @@ def test_an_error_to_which_spark_gives_no_code(step: str, mode: ms.Mode, tmp_pat
     assert error.message.startswith(step)
     assert f"cannot work out {part} for a row" in error.message
     assert "STREAM_FAILED" not in (error.found or "STREAM_FAILED")
+
+
+def test_what_a_message_says_may_be_data() -> None:
+    """The function is known by its class, so a word such as "left" in the message blames no other step."""
+    job = ms.Job("words")
+    rows = job.stream(journal.source("in"), "text STRING, v INT")
+    ends = rows.select("v", part="left(text, 1)").select("part", x="sequence(v, 0, 1)")
+    ends.to(journal.sink("out"))
+    trace = """java.lang.IllegalArgumentException: nothing is left
+\tat org.apache.spark.sql.catalyst.expressions.Sequence$.getSequenceLength(collectionOperations.scala:1)
+\tat org.apache.spark.scheduler.Task.run(Task.scala:1)"""
+    error = bad_call(trace, job.plan().sinks)
+    assert error is not None
+    assert "cannot work out SEQUENCE(v, 0, 1) for a row" in error.message
+    assert error.at is not None
 
 
 REFUSED: dict[str, Fill] = {

@@ -18,7 +18,7 @@ from millstream.metrics.model import (
     SourceMetrics,
     StageMetrics,
 )
-from millstream.plan.connectors import TellsLag
+from millstream.plan.connectors import WHOLE_ROWS, TellsLag
 from millstream.plan.node import Stateful, walk
 from millstream.plan.nodes import Sink, Source
 from millstream.plan.python import Call
@@ -35,9 +35,6 @@ PHASES = {
     "commitBatch": "commit",
 }
 """Spark's name of each part of an epoch, and ours."""
-
-WHOLE = ("parquet", "avro", "protobuf")
-"""Formats whose bytes are made after records are counted."""
 
 BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 NONE: Mapping[str, int] = {}
@@ -218,7 +215,7 @@ def read_sink(sink: Sink, reading: Reading) -> SinkMetrics:
     return SinkMetrics(
         name=sink.name,
         rows=counted["rowsOut"],
-        bytes=None if sink.options.format in WHOLE else counted["bytes"],
+        bytes=None if sink.options.format in WHOLE_ROWS else counted["bytes"],
         prepared=number(reading.figures["prepared"]),
         published=number(published),
     )

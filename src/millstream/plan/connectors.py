@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Format = Literal["json", "raw", "csv", "parquet", "rows", "debezium", "avro", "protobuf"]
 """`rows`: columns with types, as Spark has them, and no record around them."""
+WHOLE_ROWS: tuple[Format, ...] = ("parquet", "avro", "protobuf")
+"""Formats that the kernels write: they are handed whole rows, and make the bytes after records are counted."""
 KeyFormat = Literal["json", "text"]
 OnError = Literal["fail", "skip", "dead_letter"]
 WriteMode = Literal["append", "upsert", "changelog"]

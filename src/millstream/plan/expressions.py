@@ -131,6 +131,13 @@ def parse(sql: object, step: Step) -> exp.Expr:
         raise step.error("MS-EXPR-006", f"has a query inside an expression: {sql!r}.", hint="use join() instead")
     if tree.find(exp.Window) is not None:
         raise step.error("MS-EXPR-007", f"uses OVER (…): {sql!r}.", hint="use group_by() and join() instead")
+    if tree.find(exp.CurrentTime, exp.Localtime) is not None:
+        raise step.error(
+            "MS-EXPR-011",
+            f"uses the time of day without a date: {sql!r}.",
+            found="Spark's type TIME, which is switched off in Spark",
+            hint="write date_format(current_timestamp(), 'HH:mm:ss')",
+        )
     if isinstance(tree, STATEMENTS):
         raise step.error("MS-EXPR-001", f"cannot read the expression {sql!r}.", found="a statement")
     assert isinstance(tree, exp.Expr)

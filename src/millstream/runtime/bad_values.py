@@ -73,9 +73,11 @@ def bad_call(trace: str, roots: tuple[Node, ...]) -> MillstreamError | None:
     failed = next((found for found in FAILED.finditer(trace) if evaluating(found["frames"])), None)
     if failed is None or "Interrupted" in failed["error"]:
         return None
-    words = {plain(word) for word in re.findall(r"\w+", f"{failed['said']} {evaluating(failed['frames'])}")}
-    words |= FORMATTERS if "java.util.Formatter" in failed["frames"] else set()
-    found = [(node, tree) for node, tree in calls(roots) if plain(called(tree)) in words]
+    classes = words(evaluating(failed["frames"])) | (FORMATTERS if "java.util.Formatter" in failed["frames"] else set())
+    made = [(node, tree, plain(called(tree))) for node, tree in calls(roots)]
+    # What a message says may be data, so it counts only if no class says more.
+    named = next((some for some in (classes, words(failed["said"])) if any(name in some for _, _, name in made)), set())
+    found = [(node, tree) for node, tree, name in made if name in named]
     steps = dict.fromkeys(f'"{node.name}"' for node, _ in found)
     who = f"step {' or '.join(steps)}" if found else "a step"
     what = shown(*found[0]) if len(found) == 1 else f"{called(found[0][1])}(…)" if found else "an expression"
@@ -86,6 +88,10 @@ def bad_call(trace: str, roots: tuple[Node, ...]) -> MillstreamError | None:
         found=(failed["said"] or failed["error"]).strip(),
         hint=OTHER,
     )
+
+
+def words(text: str | None) -> set[str]:
+    return {plain(word) for word in re.findall(r"\w+", text or "")}
 
 
 def evaluating(frames: str) -> str | None:

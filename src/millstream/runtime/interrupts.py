@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 
 @contextmanager
@@ -16,14 +17,33 @@ def interrupts() -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupted
         return
+    with handled_by(lambda *_: interrupted.set()):
+        yield interrupted
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Inside, such a signal waits until the end."""
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with handled_by(lambda number, _: came.append(number)):
+        yield
+    for number in came[:1]:
+        signal.raise_signal(number)
+
+
+@contextmanager
+def handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in answered()}
     for number in before:
-        signal.signal(number, lambda *_: interrupted.set())
+        signal.signal(number, handler)
     try:
-        yield interrupted
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def answered() -> list[signal.Signals]:

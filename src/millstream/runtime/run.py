@@ -23,7 +23,7 @@ from millstream.runtime.described import read_checkpoint
 from millstream.runtime.failures import explained
 from millstream.runtime.history import CheckpointRecord, history
 from millstream.runtime.identities import check_identities, check_what_was_read
-from millstream.runtime.interrupts import interrupts
+from millstream.runtime.interrupts import held, interrupts
 from millstream.runtime.metering import Metering, late, skipped
 from millstream.runtime.needs import ends, jars_of, need
 from millstream.runtime.progress import Progress
@@ -122,6 +122,10 @@ class Run:
             run._abandon(error)
             found = explained(job, error, plan)
             raise found from (error if found is not error else error.__cause__)
+        except BaseException as interrupt:
+            run._life.fail()
+            run._abandon(interrupt)
+            raise
         return run
 
     def _begin(self, patience: float | None = None) -> None:
@@ -151,7 +155,8 @@ class Run:
         self._reception.start(checkpoint.folder, ends(mode), spark)
         kept, again = self._setting.checkpoints, self._started
         mend = partial(self._make_good, spark)
-        self._query = queries.start(lowered, self._plan, mode, target, kept, spark, again, mend)
+        with held():  # a query that was started is known
+            self._query = queries.start(lowered, self._plan, mode, target, kept, spark, again, mend)
         self._started = True
         self._recovery.note(self._query)
         self._metering.follow(self._query, self._carriage)
@@ -312,7 +317,7 @@ class Run:
         """The last committed epoch; -1: none."""
         return max(CheckpointFolder.at(self._setting.checkpoint).committed(), default=-1)
 
-    def _abandon(self, error: Exception) -> None:
+    def _abandon(self, error: BaseException) -> None:
         """Leaves nothing running. What goes wrong now is reported along with what went wrong first."""
         try:
             with ExitStack() as stack:

@@ -57,6 +57,11 @@ def a_window_function(job: ms.Job) -> None:
 
 
 @wrong
+def a_time_of_day_without_a_date(job: ms.Job) -> None:
+    orders(job).select(at="CAST(current_time() AS STRING)")
+
+
+@wrong
 def a_step_with_a_bad_name(job: ms.Job) -> None:
     orders(job).where("price > 3").named("the dear ones")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.plan.connectors import CarriedSink
+from millstream.plan.connectors import WHOLE_ROWS, CarriedSink
 from millstream.planner.stages import JobPlan
 from millstream.spark import jvm
 from millstream.spark.lower import source as sources
@@ -56,7 +56,7 @@ def lower_batch(
     """The rows of every sink after all input, or after that up to some offsets, to be written in one go."""
     timed = tuple(source for source in plan.sources if source.holds_time)
     batch = Batch(spark, timed, endings, watermark)
-    typed = [(tag, sink) for tag, sink in enumerate(plan.sinks) if sink.options.format == "parquet"]
+    typed = [(tag, sink) for tag, sink in enumerate(plan.sinks) if sink.options.format in WHOLE_ROWS]
     whole = {tag: whole_type(sink, batch.rows(sink)) for tag, sink in typed}
     written: DataFrame | None = None
     for tag, sink in enumerate(plan.sinks):

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType
 
 from millstream.errors import MillstreamError
-from millstream.plan.connectors import CarriedSink, ChoosesNulls
+from millstream.plan.connectors import WHOLE_ROWS, CarriedSink, ChoosesNulls
 from millstream.plan.expressions import field
 from millstream.plan.nodes import Sink
 from millstream.planner.stages import Route
@@ -20,8 +20,6 @@ from millstream.spark.lower.unions import lanes
 
 Whole = dict[int, DataType]
 """By sink, the type of the whole rows that it receives."""
-WHOLE = ("parquet", "avro", "protobuf")
-"""Formats that the kernels write: they are handed whole rows."""
 TIMES = (
     """'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", """
     """'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'"""
@@ -53,7 +51,7 @@ def whole_rows(sinks: tuple[Sink, ...], walked: dict[Route, Lane], upstream: lis
     found: Whole = {}
     for part, way in walked.items():
         assert isinstance(part.to, Sink)
-        if part.to.options.format in WHOLE:
+        if part.to.options.format in WHOLE_ROWS:
             output = next(output for output in upstream if part.producer in output.producers)
             found[sinks.index(part.to)] = whole_type(part.to, rows_of(output.frame, way))
     return found
@@ -109,7 +107,7 @@ def record(sink: Sink) -> tuple[str, str]:
 
 def text(sink: Sink) -> str:
     """SQL for a record's value, where it is a text."""
-    if sink.options.format in WHOLE:
+    if sink.options.format in WHOLE_ROWS:
         return "NULL"
     if sink.options.format == "csv":
         return to_csv(columns(sink))
