@@ -121,6 +121,12 @@ def test_no_connector_is_named_by_what_runs_jobs(name: str) -> None:
     assert wrong == []
 
 
+def test_no_system_is_asked_for_by_name() -> None:
+    """What holds for one of our connectors can hold for one that comes as a package: that is a protocol."""
+    files = [file for file in python_files(SOURCE) if "connectors" not in file.parts]
+    assert [str(file) for file in files if re.search(r"\.system (==|!=|in) ", file.read_text())] == []
+
+
 @pytest.mark.parametrize("name", CONNECTORS)
 def test_the_files_of_a_connector_have_the_same_names(name: str) -> None:
     folder = SOURCE / "connectors" / name

@@ -228,6 +228,15 @@ class TellsLag(Protocol):
 
 
 @runtime_checkable
+class HasNoOrder(Protocol):
+    """A source whose rows have no order, so that no row of a key is the latest one."""
+
+    @property
+    def without_order(self) -> str:
+        """What its rows lie in: files."""
+
+
+@runtime_checkable
 class LimitsEpochs(Protocol):
     """A sink that holds something open during an epoch, and cannot do so forever."""
 

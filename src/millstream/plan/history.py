@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.plan.connectors import FieldType, SourceOptions
+from millstream.plan.connectors import FieldType, HasNoOrder, SourceOptions
 from millstream.plan.errors import Step
 from millstream.plan.nodes import Source
 from millstream.plan.received import ReceivedSource
@@ -26,10 +26,10 @@ def check_history(source: Source, fields: Iterable[FieldType], step: Step) -> No
             f"{reads(source.options)}, and its history, {history.label}, {reads(history).replace('reads', 'has')}.",
             hint=f"give both changelog={source.options.changelog}",
         )
-    if source.upserts is not None and history.system == "files":
+    if source.upserts is not None and isinstance(history, HasNoOrder):
         raise step.error(
             "MS-SOURCE-009",
-            "reads upserts, and its history is in files, whose rows have no order.",
+            f"reads upserts, and its history is in {history.without_order}, whose rows have no order.",
             hint="keep the history in a topic",
         )
     if history.dead_letters != source.options.dead_letters:

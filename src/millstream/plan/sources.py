@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.plan import nodes, operators
-from millstream.plan.connectors import FieldType, SourceOptions, record_columns
+from millstream.plan.connectors import FieldType, HasNoOrder, SourceOptions, record_columns
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import same
 from millstream.plan.history import check_history
@@ -129,9 +129,10 @@ def table(read: nodes.Source, key: tuple[str, ...]) -> Node:
     if read.options.format == "raw":
         raise Step(read.name, read.at).error("MS-SOURCE-004", "reads raw records as a table.", hint='use format="json"')
     by = keys(key, read.schema, Step(read.name, read.at))
-    if read.options.system == "files" and not read.options.changelog:
+    if isinstance(read.options, HasNoOrder) and not read.options.changelog:
+        where = read.options.without_order
         raise Step(read.name, read.at).error(
-            "MS-SOURCE-004", "reads files as upserts, and rows in files have no order.", hint="use changelog=True"
+            "MS-SOURCE-004", f"reads {where} as upserts, and rows in {where} have no order.", hint="use changelog=True"
         )
     if read.options.changelog:
         return nodes.Declared(None, read.at, read, by)

@@ -39,6 +39,10 @@ class FileSource:
         return self.files
 
     @property
+    def without_order(self) -> str:
+        return "files"
+
+    @property
     def real_time(self) -> bool:
         return False
 
