@@ -44,9 +44,10 @@ def test_ctrl_c_while_a_query_is_started(
         signal.raise_signal(signal.SIGINT)
         return started
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(queries, "start", interrupted)
+    monkeypatch.setattr(queries, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         copy(path, tmp_path / "checkpoint").start(ms.micro_batch("1 second"), spark=spark)
+    monkeypatch.undo()
     assert spark.streams.active == []
     assert copy(path, tmp_path / "checkpoint").run(ms.available_now(), spark=spark).state.value == "finished"
 
