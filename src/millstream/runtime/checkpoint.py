@@ -14,7 +14,10 @@ from millstream.spark.lower.state import StageShape
 from millstream.storage import CheckpointFolder
 
 FORMAT = 4
-UNDO = "undo the change, or use a new checkpoint folder, which begins from the start"
+UNDO = (
+    "undo the change, or restore a savepoint into the changed job: "
+    "`millstream diff CHECKPOINT FILE` shows beforehand what becomes of the state"
+)
 BEFORE = {"received", "received.at", "restoring.json"}
 """What may be there before the first run: changes that are received before they are read, the mark of a restore."""
 
@@ -153,14 +156,15 @@ def compare(folder: str, saved: dict[str, object], wanted: Fingerprint) -> None:
             "MS-CHECKPOINT-003",
             f'job "{wanted.job}" was saved with parallelism {saved["parallelism"]} and is to run with '
             f"{wanted.parallelism}.",
-            hint=f"run it with parallelism={saved['parallelism']}",
+            hint=f"run it with parallelism={saved['parallelism']}, "
+            f"or divide its state: `millstream rescale FILE --to {wanted.parallelism}`",
         )
     if saved["sources"] != list(wanted.sources):
         raise MillstreamError(
             "MS-CHECKPOINT-002",
             f'job "{wanted.job}" was saved with other sources.',
             found=f"saved: {', '.join(as_list(saved['sources']))}; now: {', '.join(wanted.sources)}",
-            hint="use the saved sources, or a new checkpoint folder, which begins from the start",
+            hint=UNDO,
         )
     stages = saved["stages"]
     assert isinstance(stages, list)
