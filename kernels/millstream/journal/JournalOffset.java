@@ -5,17 +5,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 
 /** The next offset of every partition: {@code {"0": 12, "1": 7}}. */
-final class JournalOffset extends Offset {
+final class JournalOffset extends LogOffset<Integer> {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  private final TreeMap<Integer, Long> next;
-
   JournalOffset(Map<Integer, Long> next) {
-    this.next = new TreeMap<>(next);
+    super(next);
   }
 
   /** Where a real-time task stopped. */
@@ -40,23 +37,10 @@ final class JournalOffset extends Offset {
     return new JournalOffset(next);
   }
 
-  /** A partition that is not named was added since: it is read from its first record. */
-  long of(int partition) {
-    return next.getOrDefault(partition, 0L);
-  }
-
-  boolean names(int partition) {
-    return next.containsKey(partition);
-  }
-
-  Map<Integer, Long> byPartition() {
-    return next;
-  }
-
   @Override
   public String json() {
     StringBuilder text = new StringBuilder("{");
-    next.forEach((partition, offset) -> text.append(text.length() > 1 ? ", " : "")
+    byPart().forEach((partition, offset) -> text.append(text.length() > 1 ? ", " : "")
         .append('"')
         .append(partition)
         .append("\": ")

@@ -14,7 +14,7 @@ record JournalPartition(
     implements InputPartition {
   static InputPartition[] between(JournalOptions options, Offsets offsets, JournalOffset start, JournalOffset end) {
     List<InputPartition> found = new ArrayList<>();
-    for (Map.Entry<Integer, Long> entry : end.byPartition().entrySet()) {
+    for (Map.Entry<Integer, Long> entry : end.byPart().entrySet()) {
       int partition = entry.getKey();
       if (entry.getValue() > start.of(partition)) {
         long from = start.of(partition), until = entry.getValue();

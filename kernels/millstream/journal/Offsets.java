@@ -66,8 +66,8 @@ final class Offsets {
 
   private JournalOffset inRange(JournalOffset asked, JournalOffset otherwise) {
     JournalOffset end = end();
-    Map<Integer, Long> next = new TreeMap<>(otherwise.byPartition());
-    for (Map.Entry<Integer, Long> entry : asked.byPartition().entrySet()) {
+    Map<Integer, Long> next = new TreeMap<>(otherwise.byPart());
+    for (Map.Entry<Integer, Long> entry : asked.byPart().entrySet()) {
       int partition = entry.getKey();
       if (partition < 0 || partition >= logs.length) {
         throw JournalException.notOffsets("starting or ending", asked.json());

@@ -5,17 +5,15 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.spark.sql.connector.read.streaming.Offset;
+import millstream.journal.LogOffset;
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset;
 
 /** The next offset of every stream: {@code {"orders-0":12,"orders-1":7}}. */
-final class StreamOffset extends Offset {
+final class StreamOffset extends LogOffset<String> {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  private final TreeMap<String, Long> next;
-
   StreamOffset(Map<String, Long> next) {
-    this.next = new TreeMap<>(next);
+    super(next);
   }
 
   /** Where a real-time task stopped. */
@@ -29,23 +27,10 @@ final class StreamOffset extends Offset {
     }
   }
 
-  /** A stream that is not named was added since: it is read from its first record. */
-  long of(String stream) {
-    return next.getOrDefault(stream, 0L);
-  }
-
-  boolean names(String stream) {
-    return next.containsKey(stream);
-  }
-
-  Map<String, Long> byStream() {
-    return next;
-  }
-
   @Override
   public String json() {
     try {
-      return JSON.writeValueAsString(next);
+      return JSON.writeValueAsString(byPart());
     } catch (JsonProcessingException e) {
       throw new IllegalStateException(e);
     }
