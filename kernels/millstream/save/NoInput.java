@@ -1,9 +1,8 @@
 package millstream.save;
 
-import java.util.NoSuchElementException;
 import java.util.Set;
+import millstream.source.NoRows;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.catalyst.streaming.StreamingSourceIdentifyingName;
@@ -13,7 +12,6 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.read.InputPartition;
-import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
@@ -60,11 +58,11 @@ public final class NoInput {
     StreamingSourceIdentifyingName name = source instanceof StreamingRelationV2 two
         ? two.sourceIdentifyingName()
         : ((StreamingRelation) source).sourceIdentifyingName();
-    return relation(source, new NoRows(schema, source.toString()), name);
+    return relation(source, new NoTable(schema, source.toString()), name);
   }
 
   @SuppressWarnings({"unchecked", "rawtypes"})
-  private static LogicalPlan relation(LogicalPlan source, NoRows table, StreamingSourceIdentifyingName name) {
+  private static LogicalPlan relation(LogicalPlan source, NoTable table, StreamingSourceIdentifyingName name) {
     return new StreamingRelationV2(
         Option.empty(),
         "no input",
@@ -78,7 +76,7 @@ public final class NoInput {
   }
 
   /** {@code of}: the source in whose place it is. Spark treats equal relations as one. */
-  private record NoRows(StructType type, String of) implements SupportsRead {
+  private record NoTable(StructType type, String of) implements SupportsRead {
     @Override
     @Deprecated
     public StructType schema() {
@@ -134,12 +132,12 @@ public final class NoInput {
 
     @Override
     public InputPartition[] planInputPartitions(Offset start, Offset end) {
-      return new InputPartition[] {new NoPartition()};
+      return new InputPartition[] {new NoRows()};
     }
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-      return new NoReaders();
+      return NoRows.readers();
     }
 
     @Override
@@ -147,29 +145,5 @@ public final class NoInput {
 
     @Override
     public void stop() {}
-  }
-
-  private record NoPartition() implements InputPartition {}
-
-  private record NoReaders() implements PartitionReaderFactory {
-    @Override
-    public PartitionReader<InternalRow> createReader(InputPartition partition) {
-      return new NoReader();
-    }
-  }
-
-  private record NoReader() implements PartitionReader<InternalRow> {
-    @Override
-    public boolean next() {
-      return false;
-    }
-
-    @Override
-    public InternalRow get() {
-      throw new NoSuchElementException();
-    }
-
-    @Override
-    public void close() {}
   }
 }

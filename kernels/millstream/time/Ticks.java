@@ -1,17 +1,15 @@
 package millstream.time;
 
 import java.util.Map;
-import java.util.NoSuchElementException;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import org.apache.spark.sql.catalyst.InternalRow;
+import millstream.source.NoRows;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.InputPartition;
-import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
@@ -138,7 +136,7 @@ public final class Ticks implements TableProvider, DataSourceRegister {
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-      return new NoReaders();
+      return NoRows.readers();
     }
 
     @Override
@@ -151,29 +149,5 @@ public final class Ticks implements TableProvider, DataSourceRegister {
     public String toString() {
       return "ticks of the clock";
     }
-  }
-
-  private record NoRows() implements InputPartition {}
-
-  private record NoReaders() implements PartitionReaderFactory {
-    @Override
-    public PartitionReader<InternalRow> createReader(InputPartition partition) {
-      return new NoReader();
-    }
-  }
-
-  private record NoReader() implements PartitionReader<InternalRow> {
-    @Override
-    public boolean next() {
-      return false;
-    }
-
-    @Override
-    public InternalRow get() {
-      throw new NoSuchElementException();
-    }
-
-    @Override
-    public void close() {}
   }
 }
