@@ -14,6 +14,8 @@ from servers.aws import AwsServer
 from servers.process import in_own_folder, serve_until_stopped
 
 VERSION = "3.3.3"
+RESETS = Path(__file__).with_suffix(".js")
+"""Handles what would end the server."""
 QUICK = ("--createStreamMs", "20", "--deleteStreamMs", "20", "--updateStreamMs", "20", "--shardLimit", "100")
 
 
@@ -23,7 +25,8 @@ class Kinesis(AwsServer):
     question: ClassVar[str] = "list_streams"
 
     def _command(self) -> list[str]:
-        return ["node", str(installed()), "--port", str(self.port), "--path", str(self.folder / "data"), *QUICK]
+        program = ["node", "--require", str(RESETS), str(installed())]
+        return [*program, "--port", str(self.port), "--path", str(self.folder / "data"), *QUICK]
 
 
 def installed() -> Path:
