@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,8 @@ import pytest
 
 import millstream as ms
 from millstream import journal
+from millstream.runtime.recovery import Recovery
+from millstream.spark import jvm
 from millstream.spark import query as queries
 from millstream.spark.epochs import started
 
@@ -107,3 +111,68 @@ def test_a_start_that_fails_is_not_another_run(
     run.stop()
     assert [record.json() for record in journal.read(path, "out")] == [{"id": 1}]
     assert len(run.failures) == 3
+
+
+def planned() -> ms.Job:
+    job = ms.Job("copy")
+    job.stream(journal.source("in"), schema="id BIGINT").to(journal.sink("out"))
+    return job
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError("refused"), OSError("a checkpoint failed: no answer")])
+def test_nothing_is_started_again_without_sparks_process(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    recovery = Recovery("copy", planned().plan(), ms.fixed_delay(5, "0 seconds"), tolerate=5)
+    recovery.plan(error, None, lambda: -1)
+    assert len(recovery.failures) == 1
+    monkeypatch.setattr(jvm, "gone", lambda: True)
+    with pytest.raises(ms.MillstreamError, match=r"MS-RUN-004.*Spark's Java process has ended"):
+        recovery.plan(error, None, lambda: -1)
+    assert len(recovery.failures) == 1
+
+
+def test_a_run_that_cannot_say_what_it_has_committed_is_over(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the storage of its checkpoint is gone."""
+    path = str(tmp_path / "journal")
+    for topic in ("in", "out"):
+        journal.create(path, topic, 1)
+    job = ms.Job("copy", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
+    job.stream(journal.source("in", path=path), schema="id BIGINT").to(journal.sink("out", path=path))
+    run = job.start(ms.micro_batch("0 seconds"), spark=spark)
+
+    def gone() -> int:
+        raise OSError("gone")
+
+    monkeypatch.setattr(run, "_committed", gone)
+    with pytest.raises(OSError, match="gone"):
+        run._failed(OSError("a checkpoint failed: no answer"))
+    assert run.state.value == "failed"
+    run.stop()
+
+
+KILLED = """
+import os, signal, sys
+import millstream as ms
+from millstream import journal
+from millstream.spark import jvm
+
+path = sys.argv[1]
+job = ms.Job("copy", checkpoint=f"{path}/checkpoint", parallelism=1)
+job.stream(journal.source("in", path=path), schema="id BIGINT").to(journal.sink("out", path=path))
+run = job.start(ms.micro_batch("0 seconds"), restarts=ms.exponential_delay())
+os.kill(jvm.named("java.lang.ProcessHandle").current().pid(), signal.SIGKILL)
+try:
+    run.wait()
+except ms.MillstreamError as error:
+    print(error.code, run.state.value, len(run.failures))
+"""
+
+
+@pytest.mark.slow
+def test_a_job_ends_with_sparks_process(tmp_path: Path) -> None:
+    """No policy helps: this process can have no other."""
+    for topic in ("in", "out"):
+        journal.create(tmp_path, topic, 1)
+    ran = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True)
+    assert ran.stdout.split() == ["MS-RUN-004", "failed", "0"], ran.stderr

@@ -23,15 +23,17 @@ def interrupts() -> Iterator[threading.Event]:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Inside, such a signal waits until the end."""
+    """Inside, such a signal waits until the end, however that comes."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    with handled_by(lambda number, _: came.append(number)):
-        yield
-    for number in came[:1]:
-        signal.raise_signal(number)
+    try:
+        with handled_by(lambda number, _: came.append(number)):
+            yield
+    finally:
+        for number in came[:1]:
+            signal.raise_signal(number)
 
 
 @contextmanager

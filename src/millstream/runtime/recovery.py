@@ -12,6 +12,7 @@ from millstream.errors import MillstreamError
 from millstream.plan.restarts import Restarts
 from millstream.planner.stages import JobPlan
 from millstream.runtime.failures import UNKNOWN, explained, of_a_checkpoint, transient
+from millstream.spark import jvm
 from millstream.spark.query import Query
 
 LOG = logging.getLogger("millstream")
@@ -65,6 +66,8 @@ class Recovery:
         """Plans another start, or raises what went wrong, if there is to be none. `committed`: gives the last committed
         epoch."""
         found, now = self._explained(error, query), time.monotonic()
+        if jvm.gone():  # every start in this process would fail
+            raise found from error
         moments = [*(failure.at for failure in self.failures), now]
         delay = self._restarts.delay_ms(moments) if transient(found, self._plan) else None
         if delay is None and of_a_checkpoint(error) and self._tolerates(committed()):

@@ -308,7 +308,7 @@ class Run:
         self._abandon(error)
         try:
             self._recovery.plan(error, query, self._committed)
-        except MillstreamError:
+        except Exception:
             self._life.move(State.FAILED)
             raise
         self._life.move(State.RESTARTING)
@@ -334,10 +334,10 @@ class Run:
         if wait > 0:
             time.sleep(min(wait, seconds))
             return
-        if self._short_of_slots() and -wait < self._setting.on.slots_within_ms / 1000:
-            time.sleep(min(LOOK, seconds))
-            return
         try:
+            if self._short_of_slots() and -wait < self._setting.on.slots_within_ms / 1000:
+                time.sleep(min(LOOK, seconds))
+                return
             self._begin(patience=0)
         except Exception as error:
             self._failed(error)
