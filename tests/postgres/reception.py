@@ -19,8 +19,8 @@ def receiver(folder: Path, address: str, table: str = "people", job: str = "copy
 
 
 def in_small_segments(folder: Path, address: str, size: int = 4096, **given: Any) -> PostgresReceiver:
-    source = postgres.changes("people", address=address, **given)
-    return received(replace(source, limits=replace(source.limits, segment_bytes=size)), folder)
+    source = postgres.changes("people", address=address)
+    return received(replace(source, limits=replace(source.limits, segment_bytes=size, **given)), folder)
 
 
 def received(source: PostgresChanges, folder: Path, job: str = "copy") -> PostgresReceiver:

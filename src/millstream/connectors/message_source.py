@@ -269,6 +269,11 @@ def limits(
         raise checks.wrong(
             f"max_message_bytes is {largest}.", f"1 to {Limits.message_bytes}: the journal takes no more"
         )
+    check_buffer(checks, buffer_bytes)
+    return Limits(receivers, remember, buffer_bytes, largest)
+
+
+def check_buffer(checks: OptionChecks, buffer_bytes: int) -> None:
+    """The last segment is never cut off: with room for little more, reception would stand still for good."""
     if buffer_bytes < 64 * MEGABYTE:
         raise checks.wrong(f"buffer_bytes is {buffer_bytes}.", "give 64 MiB or more")
-    return Limits(receivers, remember, buffer_bytes, largest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import millstream as ms
-from millstream import journal, rabbitmq
+from millstream import journal, postgres, rabbitmq
 from tests.plan.wrong.declare import wrong
 
 AT = "amqp://host/"
@@ -32,6 +32,11 @@ def told_apart_in_two_ways(job: ms.Job) -> None:
 @wrong
 def a_limit_that_the_journal_does_not_allow(job: ms.Job) -> None:
     rabbitmq.source("orders", server=AT, max_message_bytes=1 << 30)
+
+
+@wrong
+def a_table_with_too_small_a_buffer(job: ms.Job) -> None:
+    postgres.changes("orders", buffer_bytes=1 << 20)
 
 
 @wrong

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from millstream.plan.connectors import Errors
+from millstream.plan.options import OptionChecks
 from millstream.reception import ConnectionLost
 
+CHECKS = OptionChecks("MS-POSTGRES-012")
 # The server does not answer.
 ERRORS = Errors(transient=frozenset({"MS-POSTGRES-001"}))
 

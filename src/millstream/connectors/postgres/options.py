@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from millstream.connectors.message_source import check_buffer
+from millstream.connectors.postgres.errors import CHECKS
 from millstream.connectors.postgres.sink import PostgresSink
 from millstream.connectors.postgres.source import LIMITS, PostgresChanges
 
@@ -22,6 +24,7 @@ def changes(
     `address`: as libpq has it, `postgresql://user@host/db`; otherwise `$MILLSTREAM_POSTGRES`, or libpq's own settings.
     `buffer_bytes`: how much may wait in the checkpoint until the job has read it; then no more is received.
     """
+    check_buffer(CHECKS, buffer_bytes)
     return PostgresChanges(
         table, address_of(address), publication, slot, limits=replace(LIMITS, buffer_bytes=buffer_bytes)
     )
