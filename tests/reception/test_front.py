@@ -160,6 +160,25 @@ def test_a_job_that_is_behind_holds_the_reception_back(tmp_path: Path, monkeypat
     assert len(queue.acknowledged) == 200
 
 
+def test_what_is_committed_makes_room_for_a_run_that_ends(tmp_path: Path) -> None:
+    """The run before has left more than may wait."""
+    queue = MemoryQueue()
+    queue.put(*numbered(0, 100))
+    before = front(queue, tmp_path, segment_bytes=500)
+    before.prepare()
+    before.catch_up()
+    queue.put(*numbered(100, 110))
+    following = front(queue, tmp_path, buffer_bytes=2000, segment_bytes=500)
+    following.prepare()
+    following.catch_up({0: 10})
+    assert len(queue.acknowledged) == 100
+    again = front(queue, tmp_path, buffer_bytes=2000, segment_bytes=500)
+    again.prepare()
+    again.catch_up({0: 100})
+    assert len(queue.acknowledged) == 110
+    assert received(tmp_path)[-10:] == list(range(100, 110))
+
+
 def free(made: Front, queue: MemoryQueue) -> bool:
     """The job commits what it has; whether all was received."""
     made.cut({0: len(queue.acknowledged)})

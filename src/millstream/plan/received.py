@@ -69,8 +69,9 @@ class BufferedReceiver(Receiver, Protocol):
     passing: Callable[[str], None]
     """Told of each place at which a process may be killed."""
 
-    def catch_up(self) -> None:
-        """Receives all that there is now, for a run that ends with it, after `prepare`."""
+    def catch_up(self, committed: Mapping[int, int]) -> None:
+        """Receives all that there is now, for a run that ends with it, after `prepare`. What is committed is cut first,
+        to make room."""
 
     def cut(self, committed: Mapping[int, int]) -> None:
         """`committed`: by partition of the journal, the next offset that the job will read."""

@@ -59,6 +59,7 @@ PATIENCE = 60
 """Seconds after which a system that does not answer fails the job."""
 COUNTED_EVERY = 2.0
 """Seconds between two looks at what waits in the system."""
+NOTHING: Mapping[int, int] = {}
 DISK_FULL = "MS-JOURNAL-009"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 LARGEST = MAX_BODY - (1 << 20)
@@ -107,9 +108,10 @@ class Front:
             self._memory.save(self._folder, self._topic)
         self._system.connect(0, self._memory.places).close()
 
-    def catch_up(self) -> None:
-        """Receives what is there now, or as much of it as there is room for."""
+    def catch_up(self, committed: Mapping[int, int] = NOTHING) -> None:
+        """Receives what is there now, or as much of it as there is room for when what is committed is cut off."""
         with self._producing(), closing(self._system.connect(0, self._memory.places)) as client:
+            self.cut(committed)
             for messages in there_now(client, self._pressure.high):
                 self._handle(client, messages, 0, Event())
             self._count_delay(client)

@@ -58,8 +58,8 @@ class Reception:
             self._spread(spark)
         for receiver in self._receivers:
             receiver.prepare()
-        for buffered in self._buffered.values() if ends else ():
-            buffered.catch_up()
+        for place, buffered in self._buffered.items() if ends else ():
+            buffered.catch_up(committed(folder, place))
         self._threads = [
             threading.Thread(target=self._run, args=(receiver,), name="millstream-reception", daemon=True)
             for receiver in self._receivers
@@ -88,8 +88,7 @@ class Reception:
         try:
             while not self._ended.wait(FREED_EVERY):
                 for place, receiver in self._buffered.items():
-                    read = folder.read_up_to(place)
-                    receiver.cut({int(partition): offset for partition, offset in read.items()})
+                    receiver.cut(committed(folder, place))
         except Exception as error:
             self.failure = error
 
@@ -97,6 +96,11 @@ class Reception:
         self._ended.set()
         for thread in self._threads:
             thread.join()
+
+
+def committed(folder: CheckpointFolder, place: int) -> dict[int, int]:
+    """By partition of its journal, the next offset of the source that the job will read."""
+    return {int(partition): offset for partition, offset in folder.read_up_to(place).items()}
 
 
 def pass_by(source: str, point: str) -> None:
