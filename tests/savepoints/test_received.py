@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import millstream as ms
+from millstream import journal
 from millstream.errors import MillstreamError
+from millstream.runtime.savepoints.received import notes
 from tests.crash.process import until
 from tests.savepoints.orders import Orders, summed
 
@@ -89,3 +91,14 @@ def test_a_job_is_rescaled_twice_and_then_moved(orders: Orders, tmp_path: Path, 
     orders.put(8, 10)
     orders.run(orders.job("next"))
     assert orders.sums() == summed(1, 2, 12, 7, 8, 9, 10)
+
+
+def test_notes_of_a_topic_are_not_those_of_another_with_a_longer_name(tmp_path: Path) -> None:
+    """Otherwise a source that is dropped would leave its memory behind, and start with it when it is read again."""
+    for topic in ("queue.orders", "queue.orders.eu"):
+        journal.create(tmp_path, topic)
+        (tmp_path / f"{topic}.seen").touch()
+        (tmp_path / f"{topic}.own.note").touch()
+        journal.create(tmp_path / f"{topic}.keys", "live")
+    assert sorted(notes("queue.orders", str(tmp_path))) == ["queue.orders.own.note", "queue.orders.seen"]
+    assert sorted(notes("queue.orders.eu", str(tmp_path))) == ["queue.orders.eu.own.note", "queue.orders.eu.seen"]

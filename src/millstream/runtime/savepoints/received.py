@@ -95,10 +95,17 @@ class Received:
         keys = kept_keys(self.at, topic)
         if exists(keys, KEPT_KEYS):
             copy_topic(keys, KEPT_KEYS, {}, kept_keys(new.received, topic))
-        # The notes beside the topic: which messages are known, how far a log was read. Table "a.b" is no note of "a".
-        for name in files_at(self.at).names(self.at):
-            if name.startswith(f"{topic}.") and not name.endswith(BESIDE) and not exists(self.at, name):
-                copy(f"{self.at}/{name}", f"{new.received}/{name}")
+        for name in notes(topic, self.at):
+            copy(f"{self.at}/{name}", f"{new.received}/{name}")
+
+
+def notes(topic: str, journal: str) -> list[str]:
+    """The files beside a topic: which messages are known, how far a log was read. Of topic "a", neither topic "a.b"
+    nor that one's note "a.b.seen"."""
+    found = [name for name in files_at(journal).names(journal) if name.startswith(f"{topic}.")]
+    topics = [name for name in found if not name.endswith(BESIDE) and exists(journal, name)]
+    others = tuple(f"{name}." for name in topics)
+    return [name for name in found if name not in topics and not name.endswith(BESIDE) and not name.startswith(others)]
 
 
 def copy_topic(journal: str, topic: str, ends: dict[int, int], to: str) -> None:
