@@ -258,6 +258,7 @@ FAILED = ("	 phase: Failed", "		 exit code: 137", "		 termination reason: OOMKil
         (("	 phase: Succeeded", "		 exit code: 0", "		 termination reason: Completed"), "default", None),
         (FAILED, "default", "its pod ended with exit code 137 (OOMKilled)"),
         (FAILED, "jobs", "its pod ended with exit code 137 (OOMKilled)"),
+        (FAILED[:1], "default", "its pod was ended before its program had: was it evicted?"),
         (
             ("Application status for spark-1 (phase: Running)",),
             "jobs",

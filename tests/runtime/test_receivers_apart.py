@@ -55,6 +55,11 @@ def test_which_receivers_are_apart() -> None:
         (CLUSTER, {"spark.millstream.receivers": "driver"}, "spark.millstream.receivers says so"),
         (CLUSTER, {"spark.network.crypto.enabled": "false"}, None),
         (
+            CLUSTER,
+            {"spark.ssl.rpc.enabled": " TRUE"},
+            "what they send would not be encrypted, and spark.ssl.rpc.enabled wants that",
+        ),
+        (
             "yarn",
             {"spark.network.crypto.enabled": "true"},
             "what they send would not be encrypted, and spark.network.crypto.enabled wants that",

@@ -59,6 +59,8 @@ class Seen:
     def reason(self) -> str | None:
         if self.code != 0:
             return self.said or self.thrown
+        if self.phase == "Failed" and self.exit is None:
+            return "its pod was ended before its program had: was it evicted?"
         if self.phase == "Failed":
             return f"its pod ended with exit code {self.exit} ({self.cause})"
         return f"its pod was deleted; until then it was {self.phase}"

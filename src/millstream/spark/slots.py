@@ -103,7 +103,7 @@ def why_in_driver(master: str, known: Mapping[str, str]) -> str | None:
         return "the master is local"
     if known.get(RECEIVERS) == "driver":
         return f"{RECEIVERS} says so"
-    encrypted = next((name for name in ENCRYPTED if known.get(name) == "true"), None)
+    encrypted = next((name for name in ENCRYPTED if known.get(name, "").strip().lower() == "true"), None)
     return f"what they send would not be encrypted, and {encrypted} wants that" if encrypted else None
 
 
