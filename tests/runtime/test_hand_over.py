@@ -122,6 +122,38 @@ def test_what_is_handed_over(folder: Path, handed: list[Submission]) -> None:
         assert modules.read("beside_the_job.py") == b"two = 2"
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        (None, 130, ["copy: interrupted before yarn had said that it takes it"]),
+        (
+            "application_1_2",
+            0,
+            [
+                "copy: handed over, as application_1_2; Ctrl-C leaves it running",
+                "copy: goes on running on yarn",
+            ],
+        ),
+    ],
+)
+def test_ctrl_c_before_and_after_the_cluster_has_the_job(
+    folder: Path,
+    handed: list[Submission],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str | None,
+    code: int,
+    said: list[str],
+) -> None:
+    def interrupted(what: Submission, listener: Listener) -> None:
+        if name is not None:
+            listener.named(name)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("millstream.cli.hand_over.submit", interrupted)
+    done = CliRunner().invoke(main, ["run", "job.py", "--master", "yarn", "--deploy-mode", "cluster", "--shared-disk"])
+    assert (done.exit_code, done.stderr.splitlines()) == (code, ["copy: starting on yarn", *said])
+
+
 def after(words: Sequence[str], option: str) -> list[str]:
     return [words[place + 1] for place, word in enumerate(words) if word == option]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,16 +58,23 @@ def hand_over(file: Path, on: Cluster, options: Options) -> None:
     # A relative path in the job means the same there as here.
     folder = str(Path.cwd()) if on.shared_disk else ""
     click.echo(f"{job.name}: starting on {on.master}", err=True)
+    names: list[str] = []
     try:
-        submit(Submission(job.name, file, on, jars_of(plan, job.checkpoint), folder, said), listener(job.name))
+        submit(Submission(job.name, file, on, jars_of(plan, job.checkpoint), folder, said), listener(job.name, names))
     except KeyboardInterrupt:
+        if not names:
+            click.echo(f"{job.name}: interrupted before {on.master} had said that it takes it", err=True)
+            sys.exit(130)
         click.echo(f"{job.name}: goes on running on {on.master}", err=True)
         return
     click.echo(f"{job.name}: finished", err=True)
 
 
-def listener(job: str) -> Listener:
+def listener(job: str, names: list[str]) -> Listener:
+    """`names` gets the one under which the cluster knows the job."""
+
     def named(name: str) -> None:
+        names.append(name)
         click.echo(f"{job}: handed over, as {name}; Ctrl-C leaves it running", err=True)
 
     def waits(reason: str) -> None:
