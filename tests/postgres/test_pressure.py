@@ -13,7 +13,9 @@ import pytest
 
 import millstream as ms
 from millstream import journal, postgres
+from millstream.connectors.postgres import client
 from millstream.connectors.postgres.begun import Notes
+from millstream.reception import front
 from millstream.reception import pressure as pressures
 from tests.crash.process import until
 from tests.postgres.conftest import Sql
@@ -47,6 +49,40 @@ def test_a_job_that_is_behind(sql: Sql, address: str, tmp_path: Path, monkeypatc
 
         until(committed)
     assert not failures
+
+
+def test_no_transaction_is_left_open(sql: Sql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the job is behind in the middle of a large transaction, in which a table is emptied, too."""
+    monkeypatch.setattr(pressures, "LOOK", 0.0)
+    monkeypatch.setattr(front, "REST", 0.01)
+    monkeypatch.setattr(front, "AT_ONCE", 10)
+    people(sql)
+    follower = Follower(tmp_path)
+    made = in_small_segments(tmp_path, address, 500, buffer_bytes=4000)
+    with receiving(made) as failures:
+        with sql.transaction():
+            sql.execute("INSERT INTO people SELECT n FROM generate_series(4, 300) n")
+            sql.execute("TRUNCATE people")
+            sql.execute("INSERT INTO people SELECT n FROM generate_series(1, 200) n")
+
+        def in_step() -> bool:
+            until(lambda: made._pressure.reason is None or waiting(sql) == 0)
+            made.cut({0: follower.next})
+            return follower.follow() == in_table(sql)
+
+        monkeypatch.setattr(client, "LEFT_OPEN", 0.05)
+        until(lambda: made._pressure.reason is not None)
+        until(in_step)
+    assert not failures
+    assert follower.deletions == 300
+    assert made.figures.duplicates > 0
+
+
+def waiting(sql: Sql) -> int:
+    """How many transactions of others are open, and idle."""
+    found = sql.execute("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'").fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 def test_a_short_disk(sql: Sql, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,8 @@ CHECKED_EVERY = 10
 """The publication and the slot are checked once in this many looks."""
 SLACK = 1 << 20
 """Bytes of log without changes of the table that the slot may keep."""
+LEFT_OPEN = 10.0
+"""Seconds for which a look waits until more may be taken. Its transaction keeps the server from vacuuming."""
 
 
 @dataclass
@@ -104,6 +106,8 @@ class ChangesClient:
         self._looks = 0
         self._seen = 0
         """Up to there the slot has nothing any more, even if it has not advanced."""
+        self._rested = 0.0
+        """Seconds since the last fetch."""
         self._moved = self._target = self._place()
 
     def _place(self) -> int:
@@ -119,6 +123,7 @@ class ChangesClient:
             self._last = self._slot.durable(self._connection)
 
     def fetch(self, most: int, seconds: float) -> Sequence[Message]:
+        self._rested = 0.0
         found: Sequence[Message] = ()
         with guarded():
             while not found and self._begin_look():
@@ -174,6 +179,12 @@ class ChangesClient:
         self._moved = end
 
     def rest(self, seconds: float) -> None:
+        """After a long one, what is left of a look is looked at again."""
+        self._rested += seconds
+        if self._look is not None and self._rested > LEFT_OPEN:
+            with guarded():
+                self._look.close()
+            self._look = None
         time.sleep(seconds)
 
     def waiting(self) -> None:
