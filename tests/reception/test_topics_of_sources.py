@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import millstream as ms
-from millstream import activemq, journal, kinesis, rabbitmq, sqs
+from millstream import activemq, journal, kinesis, postgres, rabbitmq, sqs
 from millstream.connectors.message_source import MessageSource
 from millstream.errors import MillstreamError
 from millstream.plan.nodes import Source
@@ -77,3 +77,14 @@ def test_one_source_in_two_places(tmp_path: Path) -> None:
     orders.where("n > 1").to(journal.sink("large"))
     orders.to(journal.sink("all"))
     assert len(job.plan().sources) == 1
+
+
+def test_a_table_that_would_be_received_twice_into_one_journal(tmp_path: Path) -> None:
+    job = ms.Job("shop", checkpoint=str(tmp_path))
+    changes = postgres.changes("people", address="postgresql://shop@localhost/shop")
+    for name in ("ages", "again"):
+        job.table(changes, "id BIGINT, age INT", key="id", name="ages").to(journal.sink(name))
+    with pytest.raises(MillstreamError) as raised:
+        job.table(changes, "id BIGINT, name STRING", key="id", name="names").to(journal.sink("names"))
+    assert raised.value.code == "MS-SOURCE-011"
+    assert 'step "names" receives "people", as step "ages" does' in raised.value.text()

@@ -15,7 +15,7 @@ from millstream.plan import nodes, sinks, sources
 from millstream.plan.checkpoints import DEFAULT, Checkpoints
 from millstream.plan.cluster import Cluster
 from millstream.plan.connectors import SourceOptions
-from millstream.plan.consumed import refuse_divided
+from millstream.plan.consumed import refuse_divided, refuse_mixed
 from millstream.plan.errors import Step, here
 from millstream.plan.explain import held_back, tree, warnings
 from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, micro_batch, real_time
@@ -150,6 +150,7 @@ class Job:
         refuse_doubles((*self._sinks, sink))
         refuse_company((*self._sinks, sink))
         refuse_divided((*self._sinks, sink))
+        refuse_mixed((*self._sinks, sink))
         self._sinks = (*self._sinks, sink)
 
     def plan(self) -> JobPlan:

@@ -1,4 +1,4 @@
-"""Queues that a job consumes: each by one source only."""
+"""What a job receives: each queue, and each table, by one source only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from millstream.plan.errors import Step
 from millstream.plan.node import walk
 from millstream.plan.nodes import Sink, Source
-from millstream.plan.received import Consumes
+from millstream.plan.received import Consumes, ReceivedSource
+
+ONCE = "declare the source once, and use its stream or table in both places"
 
 
 def refuse_divided(sinks: tuple[Sink, ...]) -> None:
@@ -21,11 +23,31 @@ def refuse_divided(sinks: tuple[Sink, ...]) -> None:
                 f'consumes "{source.options.label}", as step "{other.name}" does: each message would reach only one of '
                 "them.",
                 found=f"the other one is at {other.at}",
-                hint="declare the source once, and use its stream or table in both places",
+                hint=ONCE,
+            )
+
+
+def refuse_mixed(sinks: tuple[Sink, ...]) -> None:
+    """What is received for two sources must not come into one journal."""
+    seen: dict[str, Source] = {}
+    for source in sources(sinks):
+        if not isinstance(source.options, ReceivedSource):
+            continue
+        other = seen.setdefault(source.options.topic, source)
+        if other != source:
+            raise Step(source.name, source.at).error(
+                "MS-SOURCE-011",
+                f'receives "{source.options.label}", as step "{other.name}" does, but with other options or columns.',
+                found=f"the other one is at {other.at}",
+                hint=ONCE,
             )
 
 
 def consumers(sinks: tuple[Sink, ...]) -> Iterator[tuple[Source, str]]:
-    for node in walk(sinks):
-        if isinstance(node, Source) and isinstance(node.options, Consumes) and node.options.consumed is not None:
-            yield node, node.options.consumed
+    for source in sources(sinks):
+        if isinstance(source.options, Consumes) and source.options.consumed is not None:
+            yield source, source.options.consumed
+
+
+def sources(sinks: tuple[Sink, ...]) -> Iterator[Source]:
+    return (node for node in walk(sinks) if isinstance(node, Source))

@@ -55,3 +55,12 @@ def a_queue_consumed_twice(job: ms.Job) -> None:
     second = job.stream(rabbitmq.source("orders", server=f"{AT}%2F"), "id BIGINT, price DOUBLE", name="second")
     first.to(journal.sink("ids"))
     second.to(journal.sink("prices"))
+
+
+@wrong
+def a_table_received_with_two_schemas(job: ms.Job) -> None:
+    people = postgres.changes("people", address="postgresql://shop@host/shop")
+    names = job.table(people, "id BIGINT, name STRING", key="id", name="names")
+    ages = job.table(people, "id BIGINT, age INT", key="id", name="ages")
+    names.to(journal.sink("names"))
+    ages.to(journal.sink("ages"))
