@@ -37,6 +37,8 @@ public final class Decisions {
 
   private boolean asked;
 
+  private boolean inDoubt;
+
   /** Commits whose files are there, oldest first; the last one stays. */
   private final ArrayDeque<Decision> kept = new ArrayDeque<>();
 
@@ -193,9 +195,11 @@ public final class Decisions {
     ObjectNode listed = sinks == null ? JsonNodeFactory.instance.objectNode() : sinks;
     Decision decision = new Decision(next, run, from, epoch, commit, watermarks, listed);
     Faults.at("decision.before", epoch);
+    inDoubt = true;
     if (!create(next, decision)) {
       throw takenOver();
     }
+    inDoubt = false;
     at = next;
     kept.add(decision);
     unrecorded = decision;
@@ -211,6 +215,14 @@ public final class Decisions {
   /** Spark's log has the last commit. */
   public synchronized void recorded() {
     unrecorded = null;
+  }
+
+  /**
+   * Whether a commit has failed in a way that leaves open if it was made: its file may be there, or may still come. The
+   * next run finds out, for it takes the next number. Until then nothing that the epoch has prepared may be thrown away.
+   */
+  public synchronized boolean inDoubt() {
+    return inDoubt;
   }
 
   /** Epochs that count and are not known to be published, oldest first. */

@@ -3,6 +3,7 @@ package millstream.journal;
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.DirectoryStream;
@@ -131,10 +132,27 @@ final class LocalDisk implements Disk {
     }
   }
 
+  /** A folder can only be synced by a channel, which fails if its thread is interrupted: that has to wait. */
   @Override
   public void syncFolder(String folder) throws IOException {
-    try (FileChannel channel = FileChannel.open(Path.of(folder), StandardOpenOption.READ)) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      while (!sync(Path.of(folder))) {
+        interrupted |= Thread.interrupted();
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static boolean sync(Path folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
       channel.force(true);
+      return true;
+    } catch (ClosedByInterruptException e) {
+      return false;
     }
   }
 

@@ -134,7 +134,8 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
     if (closed) {
       return;
     }
-    // If it fails, what is committed and not yet published is open still: nothing is thrown away then.
+    // If it fails, what is committed and not yet published is open still: nothing is thrown away then. Nor while it is
+    // in doubt whether the last epoch counts.
     boolean done = false;
     Decisions decisions = tenure.decisions();
     try {
@@ -145,7 +146,7 @@ public final class Publisher extends StreamingQueryListener implements AutoClose
       }
       publishOrFail();
       decisions.requireOwn();
-      done = true;
+      done = !decisions.inDoubt();
     } finally {
       closed = true;
       RUNNING.remove(tenure.sinks(), this);

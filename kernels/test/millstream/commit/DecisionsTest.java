@@ -7,9 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -90,17 +87,10 @@ final class DecisionsTest {
 
   @Test
   void anEpochThatWasDecidedBeforeAnErrorCountsAndIsNobodyElses() throws IOException {
-    Disk local = Disk.of(folder.toString());
-    Disk broken = disk((call, told) -> {
-      Object answer = call.invoke(local, told);
-      if (call.getName().equals("createNew") && new String((byte[]) told[1]).contains("epoch")) {
-        throw new IOException("interrupted");
-      }
-      return answer;
-    });
-    Decisions run = Decisions.takeOver(broken, folder.toString(), "a", false);
+    Decisions run = Unanswered.takeOver(folder.toString());
     run.prepared(0, rows());
     assertThrows(IOException.class, () -> run.commit(0, "v1", NOTHING));
+    assertTrue(run.inDoubt());
     run.requireOwn();
     Decisions next = takeOver();
     assertEquals(List.of(0L), next.unpublished().stream().map(Decision::epoch).toList());
@@ -225,7 +215,7 @@ final class DecisionsTest {
 
   /** Each call may take a moment before it, and behind it. */
   private static Disk slow(Disk disk, Random random) {
-    return disk((call, told) -> {
+    return Unanswered.disk((call, told) -> {
       pause(random);
       Object answer = call.invoke(disk, told);
       pause(random);
@@ -235,20 +225,5 @@ final class DecisionsTest {
 
   private static void pause(Random random) {
     LockSupport.parkNanos(random.nextInt(random.nextInt(8) == 0 ? 10_000_000 : 50_000));
-  }
-
-  private interface Calls {
-    Object answer(Method call, Object[] told) throws ReflectiveOperationException, IOException;
-  }
-
-  private static Disk disk(Calls calls) {
-    return (Disk)
-        Proxy.newProxyInstance(Disk.class.getClassLoader(), new Class<?>[] {Disk.class}, (any, call, told) -> {
-          try {
-            return calls.answer(call, told);
-          } catch (InvocationTargetException e) {
-            throw e.getCause();
-          }
-        });
   }
 }

@@ -1,6 +1,8 @@
 package millstream.sink;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import java.io.IOException;
@@ -8,6 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import millstream.commit.Decisions;
+import millstream.commit.Unanswered;
+import millstream.journal.Locks;
 import millstream.journal.PartitionLog;
 import millstream.journal.Topic;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
@@ -16,12 +20,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A query with barriers fails while one of its epochs is being committed, by another thread. */
+/** A query ends while one of its epochs is being committed. */
 final class AbortTest {
   @TempDir
   Path folder;
 
   private String sinks;
+  private String checkpoint;
   private List<SinkSpec> specs;
   private Tenure tenure;
   private Publisher publisher;
@@ -36,12 +41,12 @@ final class AbortTest {
           "path": "%s/journal"}]"""
             .formatted(folder);
     specs = SinkSpec.parse(sinks);
-    tenure = Recovery.run(
-        sinks,
+    checkpoint =
         """
         {"spark": "%1$s/spark", "lock": "%1$s/lock", "decisions": "%1$s/decisions", "query": "%1$s/spark/metadata",
          "offsets": "%1$s/spark/offsets", "commits": "%1$s/spark/commits"}"""
-            .formatted(folder));
+            .formatted(folder);
+    tenure = Recovery.run(sinks, checkpoint);
     publisher = new Publisher(tenure);
     write = new SinksWrite(sinks, new StructType(), false, true, null);
   }
@@ -104,6 +109,35 @@ final class AbortTest {
     write.abort(0, new WriterCommitMessage[0]);
     publisher.close();
     tenure.close();
+    assertEquals(1, published());
+    assertEquals(0, open());
+  }
+
+  /** The query is stopped just then. */
+  @Test
+  void anInterruptedCommitComesToItsEnd() throws IOException {
+    prepare(0);
+    Thread.currentThread().interrupt();
+    commit(0);
+    assertTrue(Thread.interrupted());
+    publisher.close();
+    tenure.close();
+    assertEquals(1, published());
+  }
+
+  @Test
+  void nothingIsThrownAwayWhileItIsInDoubtWhetherAnEpochCounts() throws IOException {
+    publisher.close();
+    tenure.close();
+    Decisions unanswered = Unanswered.takeOver(folder + "/decisions");
+    tenure = new Tenure(sinks, CheckpointPaths.parse(checkpoint), unanswered, new Locks());
+    publisher = new Publisher(tenure);
+    prepare(0);
+    assertThrows(IOException.class, () -> commit(0));
+    publisher.close();
+    tenure.close();
+    assertEquals(1, open());
+    Recovery.run(sinks, checkpoint).close();
     assertEquals(1, published());
     assertEquals(0, open());
   }
