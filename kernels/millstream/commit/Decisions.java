@@ -219,7 +219,8 @@ public final class Decisions {
 
   /**
    * Whether a commit has failed in a way that leaves open if it was made: its file may be there, or may still come. The
-   * next run finds out, for it takes the next number. Until then nothing that the epoch has prepared may be thrown away.
+   * next run finds out, for it takes the next number. Until then nothing that the epoch has prepared may be thrown
+   * away.
    */
   public synchronized boolean inDoubt() {
     return inDoubt;
