@@ -86,5 +86,5 @@ def test_a_table_that_would_be_received_twice_into_one_journal(tmp_path: Path) -
         job.table(changes, "id BIGINT, age INT", key="id", name="ages").to(journal.sink(name))
     with pytest.raises(MillstreamError) as raised:
         job.table(changes, "id BIGINT, name STRING", key="id", name="names").to(journal.sink("names"))
-    assert raised.value.code == "MS-SOURCE-011"
+    assert raised.value.code == "MS-SOURCE-012"
     assert 'step "names" receives "people", as step "ages" does' in raised.value.text()

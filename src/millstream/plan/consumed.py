@@ -36,7 +36,7 @@ def refuse_mixed(sinks: tuple[Sink, ...]) -> None:
         other = seen.setdefault(source.options.topic, source)
         if other != source:
             raise Step(source.name, source.at).error(
-                "MS-SOURCE-011",
+                "MS-SOURCE-012",
                 f'receives "{source.options.label}", as step "{other.name}" does, but with other options or columns.',
                 found=f"the other one is at {other.at}",
                 hint=ONCE,
