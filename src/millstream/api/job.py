@@ -18,6 +18,7 @@ from millstream.plan.connectors import SourceOptions
 from millstream.plan.consumed import refuse_divided, refuse_mixed
 from millstream.plan.errors import Step, here
 from millstream.plan.explain import held_back, tree, warnings
+from millstream.plan.given import refuse_no_source
 from millstream.plan.modes import Batch, MicroBatch, Mode, ProcessingTime, RealTime, micro_batch, real_time
 from millstream.plan.node import Node, walk
 from millstream.plan.python import Codes
@@ -50,13 +51,19 @@ class Job:
     def __init__(
         self, name: str, *, checkpoint: str | None = None, parallelism: int = 2, shared_disk: bool = False
     ) -> None:
-        step = Step(name, here())
-        if not name.replace("_", "").replace("-", "").isalnum():
-            raise step.error("MS-PLAN-003", f"cannot be called {name!r}.", hint="use letters, digits, _ and -")
+        if not isinstance(name, str) or not name.replace("_", "").replace("-", "").isalnum():
+            raise MillstreamError(
+                "MS-PLAN-003", f"a job cannot be called {name!r}.", at=here(), hint="use letters, digits, _ and -"
+            )
         command = current()
         parallelism = (command and command.parallelism) or parallelism
-        if parallelism < 1:
-            raise step.error("MS-PLAN-008", f"cannot run with parallelism {parallelism}.", hint="1 or more")
+        if not isinstance(parallelism, int) or parallelism < 1:
+            raise MillstreamError(
+                "MS-PLAN-008",
+                f'job "{name}" cannot run with parallelism {parallelism!r}.',
+                at=here(),
+                hint="a whole number, 1 or more",
+            )
         self.name = name
         self.checkpoint = (command and command.checkpoint) or checkpoint or f".millstream/{name}"
         files_at(self.checkpoint, here())  # an error if it cannot hold a checkpoint
@@ -86,6 +93,7 @@ class Job:
         `idle_after`: after how long without rows time goes on without this source. `history`: where the rows before its
         first one are, `files.source("archive", format="parquet")`; `run(backfill=True)` begins with them.
         """
+        refuse_no_source(source, "stream")
         if source.changelog:
             raise Step(name or source.label, here()).error(
                 "MS-SOURCE-003", "reads a changelog, whose rows are taken back, as a stream.", hint="use job.table()"
@@ -125,6 +133,7 @@ class Job:
         `time`: the column that says since when a row is valid. With `lateness` the watermark waits for the table, too,
         unless it has had no rows for `idle_after`. `history`: as for `stream`.
         """
+        refuse_no_source(source, "table")
         source = self._bound(source, name)
         if isinstance(source, ReceivedSource):
             schema, key = schema or source.schema(), key or source.key() or None
@@ -139,6 +148,7 @@ class Job:
 
     def static(self, source: SourceOptions, schema: str | None = None, *, name: str | None = None) -> Static:
         """Rows that do not change while the job runs, for `enrich`: read at the start, and held by every task."""
+        refuse_no_source(source, "static")
         return Static(self, sources.static(source, schema, name))
 
     def _dead_letters(self, node: nodes.Source) -> None:

@@ -11,6 +11,7 @@ from millstream.plan import enrich as enriching
 from millstream.plan.connectors import SinkOptions
 from millstream.plan.errors import Step, here
 from millstream.plan.expressions import NamedExpr
+from millstream.plan.given import refuse_no_sink
 from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
 from millstream.plan.windows import Window, Windowed
@@ -197,6 +198,7 @@ class Relation:
 
     def to(self, sink: SinkOptions, *, name: str | None = None) -> None:
         """Writes to a sink: a stream as it is, a table as upserts by its key, or as a changelog if the sink is one."""
+        refuse_no_sink(sink, self._node)
         self._job._add(sinks.sink(self._node, sink, None, name))
 
     def explain(self) -> str:

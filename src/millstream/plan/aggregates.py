@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from millstream.errors import did_you_mean
+from millstream.plan.dialect import render
 from millstream.plan.errors import Step
-from millstream.plan.expressions import Expr, NamedExpr, parse, render
+from millstream.plan.expressions import Expr, NamedExpr, parse
 from millstream.plan.functions.counts import COUNT
 from millstream.plan.functions.definition import Computed, Function
 from millstream.plan.functions.registry import FORMS, FUNCTIONS, PARSED, supported
@@ -211,6 +213,12 @@ def split(
     return tuple(figures), tuple(results)
 
 
+def misspelt(column: exp.Expr) -> str | None:
+    """A hint, if the function around it has almost the name of an aggregate."""
+    called = column.find_ancestor(exp.Anonymous)
+    return None if called is None else did_you_mean(called.name.lower(), FORMS)
+
+
 def refuse_ungrouped(tree: exp.Expr, keys: tuple[NamedExpr, ...], step: Step) -> None:
     grouped = [key.expr.tree for key in keys]
     for column in outside(tree):
@@ -219,7 +227,7 @@ def refuse_ungrouped(tree: exp.Expr, keys: tuple[NamedExpr, ...], step: Step) ->
                 "MS-AGG-001",
                 f"uses {column.name} outside an aggregate, and does not group by it.",
                 found="grouped by: " + (", ".join(key.name for key in keys) or "nothing"),
-                hint=f"add {column.name} to group_by(), or use min({column.name})",
+                hint=misspelt(column) or f"add {column.name} to group_by(), or use min({column.name})",
             )
     if tree.find(exp.AggFunc) is None:
         raise step.error("MS-AGG-004", f"has no aggregate in {shown(tree.this)}.", hint="for example count(*)")

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from millstream.plan.dialect import render
 from millstream.plan.errors import Step
-from millstream.plan.expressions import Expr, render
+from millstream.plan.expressions import Expr
 from millstream.plan.node import Node
 
 CHANCE = frozenset(("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"))

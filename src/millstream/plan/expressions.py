@@ -7,15 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from millstream.errors import did_you_mean
 from millstream.plan.columns import Column, Columns, labels
+from millstream.plan.dialect import inside, lost, read, render, time_of_day
 from millstream.plan.errors import Step
 
-DIALECT = "spark"
 STATEMENTS = (exp.Command, exp.DDL, exp.DML, exp.Drop, exp.Alter, exp.Set, exp.Use, exp.Describe)
 
 
@@ -68,16 +67,7 @@ class NamedExpr:
 
 @lru_cache(maxsize=4096)
 def parsed(sql: str) -> exp.Expr:
-    tree = sqlglot.parse_one(sql, dialect=DIALECT)
-    assert isinstance(tree, exp.Expr)
-    return tree.transform(called).transform(inside_struct)
-
-
-def called(node: exp.Expr) -> exp.Expr:
-    """The parser's text of `localtimestamp()` has no parentheses, and would be read as a column."""
-    if isinstance(node, exp.Localtimestamp | exp.Localtime):
-        return exp.Anonymous(this=node.sql_name())
-    return node
+    return read(sql).transform(inside_struct)
 
 
 def inside_struct(node: exp.Expr) -> exp.Expr:
@@ -89,10 +79,6 @@ def inside_struct(node: exp.Expr) -> exp.Expr:
     for part in rest:
         found = exp.Dot(this=found, expression=part)
     return found
-
-
-def render(tree: exp.Expr) -> str:
-    return tree.sql(dialect=DIALECT)
 
 
 def field(name: str) -> str:
@@ -124,14 +110,14 @@ def parse(sql: object, step: Step) -> exp.Expr:
             hint='write it as text, for example "price * 2"',
         )
     try:
-        tree = sqlglot.parse_one(sql, dialect=DIALECT)
+        tree = read(sql)
     except SqlglotError as error:
         raise step.error("MS-EXPR-001", f"cannot read the expression {sql!r}.", found=first_line(error)) from error
     if tree.find(exp.Query) is not None:
         raise step.error("MS-EXPR-006", f"has a query inside an expression: {sql!r}.", hint="use join() instead")
     if tree.find(exp.Window) is not None:
         raise step.error("MS-EXPR-007", f"uses OVER (…): {sql!r}.", hint="use group_by() and join() instead")
-    if tree.find(exp.CurrentTime, exp.Localtime) is not None:
+    if time_of_day(tree):
         raise step.error(
             "MS-EXPR-011",
             f"uses the time of day without a date: {sql!r}.",
@@ -140,8 +126,7 @@ def parse(sql: object, step: Step) -> exp.Expr:
         )
     if isinstance(tree, STATEMENTS):
         raise step.error("MS-EXPR-001", f"cannot read the expression {sql!r}.", found="a statement")
-    assert isinstance(tree, exp.Expr)
-    return tree.transform(called)
+    return tree
 
 
 def first_line(error: SqlglotError) -> str:
@@ -151,6 +136,9 @@ def first_line(error: SqlglotError) -> str:
 
 def bind(tree: exp.Expr, columns: Columns, step: Step) -> Expr:
     """Replaces every column by the field that carries it."""
+    missing = lost(tree)
+    if missing is not None:
+        raise step.error("MS-EXPR-012", f"uses {render(tree)!r}, and part of it would not reach Spark.", found=missing)
     tree = tree.copy()
     for column in free_columns(tree):
         bound = field_access(column, columns, step)
@@ -165,7 +153,7 @@ def field_access(column: exp.Column, columns: Columns, step: Step) -> exp.Expr:
     found, rest = resolve(parts, columns, step)
     bound: exp.Expr = exp.column(exp.to_identifier(found.field, quoted=True))
     for part in rest:
-        bound = exp.Dot(this=bound, expression=exp.to_identifier(part))
+        bound = exp.Dot(this=bound, expression=inside(part))
     return bound
 
 

@@ -8,8 +8,9 @@ from millstream.errors import did_you_mean
 from millstream.plan.changing import refuse, refuse_changing
 from millstream.plan.closing import closed
 from millstream.plan.columns import Columns, side_by_side
+from millstream.plan.dialect import render
 from millstream.plan.errors import Step, here
-from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates, render
+from millstream.plan.expressions import Expr, bind, field, parse, refuse_aggregates
 from millstream.plan.intervals import Times, Within, bounds
 from millstream.plan.modes import milliseconds
 from millstream.plan.node import Node
@@ -17,6 +18,11 @@ from millstream.plan.times import time_hint
 from millstream.plan.two_sides import HOWS, How, Join
 
 PARTNERS = "whether a row has a partner must not depend on when that is asked"
+
+SPARKS = {"outer": "full", "fullouter": "full", "leftouter": "left", "rightouter": "right"}
+SPARKS |= {"leftsemi": "semi", "leftanti": "anti"}
+SAID_ELSEWHERE = {name: f"did you mean {ours}?" for name, ours in SPARKS.items()}
+"""Hints for what Spark calls the same joins."""
 
 
 def join(left: Node, right: Node, on: str, how: str, ttl: str | None, broadcast: bool) -> Join:
@@ -112,7 +118,7 @@ def known_how(how: str, step: Step) -> How:
             "MS-JOIN-004",
             f"cannot join {how!r}.",
             found="one of: " + ", ".join(HOWS),
-            hint=did_you_mean(str(how), list(HOWS)),
+            hint=SAID_ELSEWHERE.get(str(how).lower().replace("_", "")) or did_you_mean(str(how), list(HOWS)),
         )
     return found
 

@@ -89,7 +89,8 @@ def real_time(checkpoint_every: str = "5 seconds") -> RealTime:
 
 def milliseconds(text: str) -> int:
     """`"5 seconds"`, `"200 ms"`, `"1m"` as milliseconds."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", text, re.IGNORECASE)
+    length = text if isinstance(text, str) else ""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", length, re.IGNORECASE)
     word = found.group(2).lower() if found else ""
     unit = UNITS.get(word) or UNITS.get(word.removesuffix("s"))
     if found is None or unit is None:

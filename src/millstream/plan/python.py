@@ -15,8 +15,9 @@ from sqlglot.errors import SqlglotError
 
 from millstream.plan.columns import Columns, plain
 from millstream.plan.connectors import FieldType, SinkOptions
+from millstream.plan.dialect import DIALECT
 from millstream.plan.errors import Step
-from millstream.plan.expressions import DIALECT, Expr, NamedExpr, field
+from millstream.plan.expressions import Expr, NamedExpr, field
 from millstream.plan.node import Key, Node, Stateful, Stateless, Unary, said
 from millstream.plan.nodes import Filter, Keep, Project
 from millstream.plan.schema import read_schema

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from millstream.plan import nodes
 from millstream.plan.changing import refuse_changing
 from millstream.plan.columns import Columns
+from millstream.plan.dialect import read
 from millstream.plan.errors import Step, here
-from millstream.plan.expressions import DIALECT, Expr, bind, field, first_line, refuse_aggregates, resolve, scalar
+from millstream.plan.expressions import Expr, bind, field, first_line, refuse_aggregates, resolve, same, scalar
 from millstream.plan.modes import milliseconds
 from millstream.plan.node import Key, Node
 from millstream.plan.operators import Dedup, Ordering, Top
@@ -18,8 +18,8 @@ from millstream.plan.operators import Dedup, Ordering, Top
 
 def top(input: Node, count: int, by: str, per: tuple[str, ...], rank: str | None) -> Top:
     step = Step("top", here())
-    if count < 1:
-        raise step.error("MS-TOP-001", f"keeps {count} rows.", hint="1 or more")
+    if not isinstance(count, int) or count < 1:
+        raise step.error("MS-TOP-001", f"keeps {count!r} rows.", hint="a whole number, 1 or more")
     if rank is not None and (rank.startswith("_") or rank.lower() in (part.name.lower() for part in input.columns)):
         raise step.error("MS-PLAN-004", f"cannot call a column {rank}.", found="columns: " + ", ".join(input.carries))
     return Top(None, step.at, input, count, ordering(by, input, step), fields(per, input.columns, step), rank)
@@ -29,17 +29,32 @@ def fields(names: tuple[str, ...], columns: Columns, step: Step) -> Key:
     """The fields that carry columns; a column inside of one is none."""
     found = []
     for name in names:
-        column, rest = resolve(name.split("."), columns, step)
+        column, rest = resolve(parts(name, columns), columns, step)
         if rest:
             raise step.error("MS-TOP-002", f"groups by {name}, which is not a column.", hint="add it: with_columns(…)")
         found.append(column.field)
     return tuple(found)
 
 
+def parts(name: str, columns: Columns) -> list[str]:
+    """Of a dotted name, unless there is a column of that name, or it is in quotes."""
+    if any(same(column.name, name) for column in columns):
+        return [name]
+    try:
+        tree = read(name)
+    except SqlglotError:
+        return name.split(".")
+    return [part.name for part in tree.parts] if isinstance(tree, exp.Column) else name.split(".")
+
+
 def ordering(by: str, input: Node, step: Step) -> tuple[Ordering, ...]:
     """`price DESC, at`, as SQL's ORDER BY has it."""
+    if not isinstance(by, str):
+        raise step.error(
+            "MS-EXPR-001", f"was given {type(by).__name__} {by!r} as its order.", hint='for example by="price DESC, at"'
+        )
     try:
-        tree = sqlglot.parse_one(f"ORDER BY {by}", into=exp.Order, dialect=DIALECT)
+        tree = read(f"ORDER BY {by}", into=exp.Order)
     except SqlglotError as error:
         raise step.error("MS-EXPR-001", f"cannot read the order {by!r}.", found=first_line(error)) from error
     found = []
@@ -47,6 +62,10 @@ def ordering(by: str, input: Node, step: Step) -> tuple[Ordering, ...]:
         refuse_aggregates(part, step)
         expr = bind(part.this, input.columns, step)
         refuse_changing([expr], input, step)
+        if not expr.fields:
+            raise step.error(
+                "MS-TOP-005", f"orders by {expr.shown}, which is the same for every row.", hint="name a column"
+            )
         found.append(Ordering(expr, bool(part.args.get("desc")), bool(part.args.get("nulls_first"))))
     return tuple(found)
 

@@ -101,6 +101,10 @@ class Windowed:
 
 def windowed(node: Node, window: Window, allowed_lateness: str) -> Windowed:
     step = Step("window", here())
+    if not isinstance(window, Window):
+        raise step.error(
+            "MS-WINDOW-005", f"was given {window!r}, not a window.", hint='for example window(ms.tumbling("1 minute"))'
+        )
     at = field(time_of(node, step))
     time = f"unix_micros({at})"
     timed = node

@@ -14,7 +14,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from millstream.errors import MillstreamError
-from millstream.plan.expressions import Expr, field, parsed, render
+from millstream.plan.dialect import render
+from millstream.plan.expressions import Expr, field, parsed
 from millstream.plan.node import Node, walk
 from millstream.plan.nodes import Project
 from millstream.plan.operators import Aggregate

@@ -17,6 +17,11 @@ def an_aggregate_that_cannot_be_kept_up(job: ms.Job) -> None:
 
 
 @wrong
+def an_aggregate_with_a_wrong_name(job: ms.Job) -> None:
+    orders(job).group_by("customer").agg(total="summ(price)")
+
+
+@wrong
 def a_distinct_variance(job: ms.Job) -> None:
     orders(job).group_by("customer").agg(n="variance(DISTINCT id)")
 
@@ -114,6 +119,21 @@ def nothing_aggregated(job: ms.Job) -> None:
 @wrong
 def a_top_of_nothing(job: ms.Job) -> None:
     orders(job).top(0, by="price")
+
+
+@wrong
+def a_top_of_a_text(job: ms.Job) -> None:
+    orders(job).top("3", by="price")  # type: ignore[arg-type]
+
+
+@wrong
+def a_top_by_the_first_column(job: ms.Job) -> None:
+    orders(job).top(3, by="1")
+
+
+@wrong
+def a_top_by_a_list(job: ms.Job) -> None:
+    orders(job).top(3, by=["price"])  # type: ignore[arg-type]
 
 
 @wrong

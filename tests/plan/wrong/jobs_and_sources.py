@@ -13,8 +13,18 @@ def a_job_with_a_bad_name(job: ms.Job) -> None:
 
 
 @wrong
+def a_job_whose_name_is_a_number(job: ms.Job) -> None:
+    ms.Job(3)  # type: ignore[arg-type]
+
+
+@wrong
 def a_job_without_parallelism(job: ms.Job) -> None:
     ms.Job("shop", parallelism=0)
+
+
+@wrong
+def a_job_whose_parallelism_is_a_text(job: ms.Job) -> None:
+    ms.Job("shop", parallelism="2")  # type: ignore[arg-type]
 
 
 @wrong
@@ -60,6 +70,21 @@ def a_length_of_time_that_is_none(job: ms.Job) -> None:
 
 
 @wrong
+def a_length_of_time_that_is_a_number(job: ms.Job) -> None:
+    ms.tumbling(60)  # type: ignore[arg-type]
+
+
+@wrong
+def a_source_that_is_a_text(job: ms.Job) -> None:
+    job.stream("orders", "id INT")  # type: ignore[arg-type]
+
+
+@wrong
+def a_table_from_a_sink(job: ms.Job) -> None:
+    job.table(journal.sink("orders"), "id INT", key="id")  # type: ignore[arg-type]
+
+
+@wrong
 def checkpoints_too_often(job: ms.Job) -> None:
     ms.real_time("20 ms")
 
@@ -92,6 +117,26 @@ def a_schema_that_is_no_sql(job: ms.Job) -> None:
 @wrong
 def a_schema_without_types(job: ms.Job) -> None:
     job.stream(journal.source("orders"), "id, price")
+
+
+@wrong
+def a_schema_with_an_unknown_type(job: ms.Job) -> None:
+    job.stream(journal.source("orders"), "id INT, place STRUCT<x: INT, y: INT>, price DECIMALS(10, 2), at TIMESTAMP")
+
+
+@wrong
+def a_schema_with_a_time_of_day(job: ms.Job) -> None:
+    job.stream(journal.source("orders"), "id INT, opens TIME")
+
+
+@wrong
+def a_schema_with_a_text_of_limited_length(job: ms.Job) -> None:
+    job.stream(journal.source("orders"), "id INT, name VARCHAR(20)")
+
+
+@wrong
+def a_schema_that_is_a_dict(job: ms.Job) -> None:
+    job.stream(journal.source("orders"), {"id": "INT"})  # type: ignore[arg-type]
 
 
 @wrong

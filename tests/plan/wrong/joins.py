@@ -28,6 +28,11 @@ def a_join_of_an_unknown_kind(job: ms.Job) -> None:
 
 
 @wrong
+def a_join_of_a_kind_of_sparks(job: ms.Job) -> None:
+    orders(job).as_("o").join(customers(job).as_("c"), on="o.customer = c.id", how="left_anti")
+
+
+@wrong
 def a_join_at_times_that_never_agree(job: ms.Job) -> None:
     one = job.stream(journal.source("one"), "id INT, at TIMESTAMP", time="at").as_("a")
     other = job.stream(journal.source("other"), "id INT, at TIMESTAMP", time="at").as_("b")

@@ -14,6 +14,16 @@ def a_table_to_a_sink_that_only_appends(job: ms.Job) -> None:
 
 
 @wrong
+def a_sink_that_is_a_text(job: ms.Job) -> None:
+    orders(job).to("out")  # type: ignore[arg-type]
+
+
+@wrong
+def a_sink_that_is_a_source(job: ms.Job) -> None:
+    orders(job).to(journal.source("out"))  # type: ignore[arg-type]
+
+
+@wrong
 def upserts_without_a_key(job: ms.Job) -> None:
     customers(job).select("name").to(journal.sink("out"))
 

@@ -62,6 +62,16 @@ def a_time_of_day_without_a_date(job: ms.Job) -> None:
 
 
 @wrong
+def a_time_of_day_as_a_type(job: ms.Job) -> None:
+    orders(job).where("date_format(at, 'HH:mm') < TIME '12:30:00'")
+
+
+@wrong
+def an_argument_that_would_be_lost(job: ms.Job) -> None:
+    orders(job).where("initcap('o-neill', '-') = 'O-Neill'")
+
+
+@wrong
 def a_step_with_a_bad_name(job: ms.Job) -> None:
     orders(job).where("price > 3").named("the dear ones")
 

@@ -74,6 +74,12 @@ def final_results_after_a_select(job: ms.Job) -> None:
 
 
 @wrong
+def a_window_that_is_a_text(job: ms.Job) -> None:
+    timed = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
+    timed.window("1 hour")  # type: ignore[arg-type]
+
+
+@wrong
 def a_union_with_times_of_different_names(job: ms.Job) -> None:
     one = job.stream(journal.source("orders"), "id BIGINT, at TIMESTAMP", time="at")
     other = job.stream(journal.source("returns"), "id BIGINT, seen TIMESTAMP", time="seen")

@@ -7,7 +7,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.plan.changing import steady
-from millstream.plan.expressions import Expr, field, render
+from millstream.plan.dialect import render
+from millstream.plan.expressions import Expr, field
 from millstream.plan.joins import conjuncts
 from millstream.plan.node import Node
 from millstream.plan.nodes import Filter

@@ -101,7 +101,13 @@ def sql_type(type_: DataType) -> str:
 
 
 def named_struct(fields: Sequence[tuple[str, str]]) -> str:
-    return "named_struct(" + ", ".join(f"'{name}', {sql}" for name, sql in fields) + ")"
+    return "named_struct(" + ", ".join(f"{text(name)}, {sql}" for name, sql in fields) + ")"
+
+
+def text(value: str) -> str:
+    """A text as SQL."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def whole(type_: DataType) -> bool:
