@@ -117,10 +117,9 @@ def figures_kept(node: Aggregate) -> tuple[str, ...]:
 def batch(node: Aggregate, rows: Frames) -> DataFrame:
     """Plain SQL."""
     found = in_windows(node, rows[0])
-    if not node.figures:
-        return found.selectExpr(*(f"{part.expr.sql} AS {field(part.name)}" for part in node.keys)).distinct()
     null = null_without_rows(node, rows[0])
-    calls = {**figure_calls(node), **({ROWS: "count(*)"} if null else {})}
+    # Without figures, too: Spark groups by maps, but does not tell rows with maps apart in a DISTINCT.
+    calls = {**figure_calls(node), **({ROWS: "count(*)"} if null or not node.figures else {})}
     keyed = found.groupBy(*(expr(part.expr.sql).alias(f"k{i}") for i, part in enumerate(node.keys)))
     found = keyed.agg(*(expr(sql).alias(name) for name, sql in calls.items()))
     keys = [f"k{i} AS {field(part.name)}" for i, part in enumerate(node.keys)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
@@ -12,7 +14,7 @@ from millstream.plan.operators import Ordering, Top
 from millstream.spark.lower.ports import Frames, Lowering, Shape, Unpacked, stored
 from millstream.spark.lower.state import Kept
 from millstream.spark.lower.told import GroupEnds, OrderTold, TopTold
-from millstream.spark.lower.types import types_of
+from millstream.spark.lower.types import sortable, types_of
 
 
 def computed(node: Top) -> list[Ordering]:
@@ -65,8 +67,10 @@ def kept(node: Top) -> Kept:
 
 def batch(node: Top, rows: Frames) -> DataFrame:
     """Plain SQL: `row_number()`."""
-    order = [f"{part.expr.sql} {'DESC' if part.descending else 'ASC'} {nulls(part)}" for part in node.order]
-    order += [field(name) for name in node.input.carries]
+    asked, carried = [part.expr.sql for part in node.order], [field(name) for name in node.input.carries]
+    by = [sortable(sql, type_) for sql, type_ in zip(asked + carried, types_of(rows[0], asked + carried), strict=True)]
+    ways = [f"{'DESC' if part.descending else 'ASC'} {nulls(part)}" for part in node.order]
+    order = [f"{sql} {way}" for sql, way in zip_longest(by, ways, fillvalue="")]
     per = f"PARTITION BY {', '.join(field(name) for name in node.per)} " if node.per else ""
     number = expr(f"CAST(row_number() OVER ({per}ORDER BY {', '.join(order)}) AS BIGINT)")
     found = rows[0].withColumn("_rank", number).where(f"_rank <= {count(node)}")

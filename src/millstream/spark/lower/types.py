@@ -26,6 +26,8 @@ from millstream.plan.expressions import field
 
 WHOLE = (ByteType, ShortType, IntegerType, LongType)
 FLOATING = (FloatType, DoubleType)
+BY_KEY = "(l, r) -> CASE WHEN l.key < r.key THEN -1 WHEN l.key > r.key THEN 1 ELSE 0 END"
+"""How entries of a map are sorted."""
 
 
 def schema_of(fields: Sequence[FieldType], step: str, at: Location | None, code: str = "MS-PROCESS-002") -> StructType:
@@ -61,15 +63,52 @@ def cast(sql: str, type_: DataType) -> str:
     return f"CAST({sql} AS {sql_type(type_)})"
 
 
-def as_key(sql: str, type_: DataType) -> str:
-    """The value in the one form that kernels compare by its bytes: NaN is one value, and so are the two zeros."""
-    if isinstance(type_, StructType) and any(floating(part.dataType) for part in type_.fields):
-        parts = [(part.name, as_key(f"({sql}).{field(part.name)}", part.dataType)) for part in type_.fields]
-        return f"CASE WHEN ({sql}) IS NOT NULL THEN {named_struct(parts)} END"
-    if not floating(type_):
+def as_key(sql: str, type_: DataType, depth: int = 0) -> str:
+    """The value in the one form that kernels compare by its bytes: NaN is one value, so are the two zeros, and a map's
+    entries are in the order of its keys. `depth`: within how many arrays and maps."""
+    if sql == "NULL" or not has_forms(type_):
         return sql
+    element = f"_e{depth}"
+    match type_:
+        case StructType():
+            parts = [(part.name, as_key(f"({sql}).{field(part.name)}", part.dataType, depth)) for part in type_.fields]
+            return f"CASE WHEN ({sql}) IS NOT NULL THEN {named_struct(parts)} END"
+        case ArrayType():
+            return f"transform({sql}, {element} -> {as_key(element, type_.elementType, depth + 1)})"
+        case MapType():
+            value = as_key(f"{element}.value", type_.valueType, depth + 1)
+            entry = named_struct([("key", f"{element}.key"), ("value", value)])
+            return f"map_from_entries(array_sort(transform(map_entries({sql}), {element} -> {entry}), {BY_KEY}))"
     value, nan, zero = cast(sql, type_), cast("'NaN'", type_), cast("0", type_)
     return f"CASE WHEN isnan({value}) THEN {nan} ELSE {value} + {zero} END"
+
+
+def has_forms(type_: DataType) -> bool:
+    """Whether equal values may differ in their bytes."""
+    match type_:
+        case StructType():
+            return any(has_forms(part.dataType) for part in type_.fields)
+        case ArrayType():
+            return has_forms(type_.elementType)
+    return floating(type_) or isinstance(type_, MapType)
+
+
+def sortable(sql: str, type_: DataType, depth: int = 0) -> str:
+    """The value as plain SQL can sort it, in the order of the kernels: maps are lists of their entries."""
+    if not holds_map(type_):
+        return sql
+    element = f"_e{depth}"
+    match type_:
+        case StructType():
+            parts = [
+                (part.name, sortable(f"({sql}).{field(part.name)}", part.dataType, depth)) for part in type_.fields
+            ]
+            return f"CASE WHEN ({sql}) IS NOT NULL THEN {named_struct(parts)} END"
+        case ArrayType():
+            return f"transform({sql}, {element} -> {sortable(element, type_.elementType, depth + 1)})"
+    assert isinstance(type_, MapType)
+    entry = [("key", f"{element}.key"), ("value", sortable(f"{element}.value", type_.valueType, depth + 1))]
+    return f"transform(map_entries({sql}), {element} -> {named_struct(entry)})"
 
 
 def untimed(sql: str, type_: DataType) -> str:
