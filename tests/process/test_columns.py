@@ -136,7 +136,7 @@ class Wrong(ms.Process):
     ("what", "said"),
     [
         ("short", "MS-PROCESS-103: .* state n was given 0 values for"),
-        ("text", "MS-PROCESS-103: .* state n cannot hold .* it is a BIGINT"),
+        ("text", "MS-PROCESS-103: .* state n cannot hold .* it is of type BIGINT"),
         ("get", "MS-PROCESS-101: .*RuntimeError: state can only be used in on_row"),
         ("list", r"MS-PROCESS-102: .* gave \[1\], which is no Arrow batch"),
         ("columns", "MS-PROCESS-102: .* gave a row without n, total; its columns are k, n, total"),

@@ -193,4 +193,4 @@ def test_a_failure_on_the_short_way_names_key_row_and_line() -> None:
     said = str(raised.value)
     assert said.startswith('MS-PROCESS-102: step "all" failed in on_row() at ')
     assert "test_loads.py:" in said
-    assert "key 0: gave 'nine' for column n, which is a BIGINT; row {'k': 0, 'v': 9}" in said
+    assert "key 0: gave 'nine' for column n, which is of type BIGINT; row {'k': 0, 'v': 9}" in said

@@ -125,7 +125,7 @@ def test_a_failure_on_the_short_way_names_key_row_and_line() -> None:
     said = str(raised.value)
     assert said.startswith('MS-PROCESS-103: step "values" failed in ')
     assert "test_values_only.py:" in said
-    assert "key 0: state seen cannot hold 9: it is a STRING; row {'k': 0, 'v': 9}" in said
+    assert "key 0: state seen cannot hold 9: it is of type STRING; row {'k': 0, 'v': 9}" in said
 
 
 def test_rows_without_any_change_leave_state_alone() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import millstream as ms
 from millstream import journal
-from millstream.runtime.bad_values import bad_call
+from millstream.runtime.bad_values import bad_call, bad_value
 from millstream.runtime.failures import transient
 
 if TYPE_CHECKING:
@@ -131,3 +131,25 @@ def test_a_run_says_what_grows_for_ever(tmp_path: Path, spark: SparkSession, cap
     with caplog.at_level(logging.WARNING, "millstream"):
         job.run(ms.available_now(), spark=spark)
     assert "keeps every row of the stream on its left and its right for ever" in caplog.text
+
+
+def said_by_spark(part: str) -> str:
+    return (
+        f"[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012\n== SQL (line 1, position 1) ==\n{part}\n{'^' * len(part)}"
+    )
+
+
+def test_what_is_cast_on_the_way_is_the_users_expression() -> None:
+    job = ms.Job("values")
+    rows = job.stream(journal.source("in"), "id INT, k STRUCT<xs: ARRAY<INT>>")
+    rows.group_by(first="k.xs[0]").agg(n="count(*)").to(journal.sink("out"))
+    error = bad_value(said_by_spark("CAST(`_n0`.`k`.xs[0] AS string)"), job._sinks)
+    assert error is not None
+    assert error.message.endswith("cannot work out k.xs[0] for a row.")
+    assert error.at is not None
+
+
+def test_names_that_are_not_the_users_are_not_shown() -> None:
+    error = bad_value(said_by_spark("CAST(`_o1`.a1 / CAST(`_o1`.a2 AS DECIMAL(20, 0)) AS DECIMAL(38, 14))"), ())
+    assert error is not None
+    assert error.message == "a step cannot work out an expression for a row."

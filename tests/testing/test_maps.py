@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import millstream as ms
@@ -13,7 +15,7 @@ SCHEMA = "id INT, m MAP<STRING, INT>, s STRUCT<ms: ARRAY<MAP<STRING, DOUBLE>>>, 
 ONE = {"m": {"a": 1, "b": 2}, "s": {"ms": [{"a": 0.0, "b": 1.0}]}, "xs": [0.0, 1.0]}
 SAME = {"m": {"b": 2, "a": 1}, "s": {"ms": [{"b": 1.0, "a": -0.0}]}, "xs": [-0.0, 1.0]}
 NONE = {"m": None, "s": {"ms": [None]}, "xs": None}
-ROWS = [[{"id": 1, **ONE}, {"id": 2, **NONE}], [{"id": 3, **SAME}, {"id": 4, **ONE}]]
+ROWS: list[list[dict[str, Any]]] = [[{"id": 1, **ONE}, {"id": 2, **NONE}], [{"id": 3, **SAME}, {"id": 4, **ONE}]]
 
 
 @pytest.fixture

@@ -11,4 +11,9 @@ package millstream.operator;
  */
 public record Moment(long watermark, long ended, long now) {
   public static final long NEVER = Long.MIN_VALUE;
+
+  /** Spark's watermark begins at 0, which is 1970: until it moves on, nothing is known, and nothing is late. */
+  public static long known(long watermark) {
+    return watermark > 0 ? watermark : NEVER;
+  }
 }

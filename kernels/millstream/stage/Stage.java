@@ -201,10 +201,10 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     boolean last = tag >= operators.length;
     int index = last ? tag - operators.length : tag;
     Operator operator = operators[index];
-    long watermark = timed ? times.getCurrentWatermarkInMs() : Long.MIN_VALUE;
+    long watermark = timed ? Moment.known(times.getCurrentWatermarkInMs()) : Moment.NEVER;
     boolean follows = barriers != null || operator.follows();
     Moment moment = new Moment(
-        follows ? before : watermark,
+        follows ? Moment.known(before) : watermark,
         follows && !oneByOne ? watermark : Moment.NEVER,
         barriers != null && operator.gathers() ? System.currentTimeMillis() : times.getCurrentProcessingTimeInMs());
     Counts counts = counting(operator);
@@ -270,7 +270,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
 
     Gathered(InternalRow key, long watermark) {
       this.key = key;
-      moment = new Moment(watermark, Moment.NEVER, System.currentTimeMillis());
+      moment = new Moment(Moment.known(watermark), Moment.NEVER, System.currentTimeMillis());
     }
 
     @Override
@@ -316,7 +316,7 @@ public final class Stage extends StatefulProcessor<InternalRow, InternalRow, Int
     private scala.collection.Iterator<InternalRow> rows;
 
     Rung(long watermark, long now) {
-      moment = new Moment(watermark, Moment.NEVER, now);
+      moment = new Moment(Moment.known(watermark), Moment.NEVER, now);
       due = timers.due(watermark);
     }
 

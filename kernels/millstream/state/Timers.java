@@ -89,7 +89,19 @@ public final class Timers extends TimerStateImpl {
   /** In real time Spark looks for them after each row. */
   @Override
   public scala.collection.Iterator<Tuple2<Object, Object>> getExpiredTimersReusable(long until) {
-    return sparks ? super.getExpiredTimersReusable(until) : scala.collection.Iterator$.MODULE$.empty();
+    return sparks && begun(until) ? super.getExpiredTimersReusable(until) : scala.collection.Iterator$.MODULE$.empty();
+  }
+
+  /** {@code rung}: Spark looks only for later ones. */
+  @Override
+  public scala.collection.Iterator<Tuple2<Object, Object>> getExpiredTimers(long until, Option<Object> rung) {
+    Option<Object> since = rung.isDefined() && begun((Long) rung.get()) ? rung : Option.empty();
+    return begun(until) ? super.getExpiredTimers(until, since) : scala.collection.Iterator$.MODULE$.empty();
+  }
+
+  /** Spark's watermark stands at 0 until it first moves: timers before 1970 wait for that. */
+  private static boolean begun(long watermark) {
+    return watermark > 0;
   }
 
   /** Key and time of those that ring by then, in the order of time. */

@@ -120,7 +120,9 @@ def time_field(time: str, fields: tuple[FieldType, ...], step: Step) -> str:
     name = known(time, [part.name for part in fields], step)
     type_ = next(part.type for part in fields if part.name == name)
     if type_.upper() not in TIME_TYPES:
-        raise step.error("MS-SOURCE-002", f"takes its time from {name}, which is a {type_}.", hint="use a TIMESTAMP")
+        raise step.error(
+            "MS-SOURCE-002", f"takes its time from {name}, which is of type {type_}.", hint="use a TIMESTAMP"
+        )
     return name
 
 

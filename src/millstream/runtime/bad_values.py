@@ -25,6 +25,8 @@ SAID = re.compile(r"\[([A-Z_]+)(?:\.[A-Z_]+)*\] ((?:(?!\[[A-Z_.]+\] ).)*?)\.? SQ
 ADVICE = re.compile(r"\.? (?:Use|Correct|To return|If necessary|You can)\b.*", re.DOTALL)
 """How Spark's message continues: about settings that must not be changed, and functions that the hint names."""
 MARKED = re.compile(r"^== SQL .*==\n(.*)\n( *)(\^+)", re.MULTILINE)
+OURS = re.compile(r"`_\w+`|\b[afk]\d+\b")
+"""Names that users do not know."""
 FAILED = re.compile(r"(?P<error>(?:[a-z]\w*\.)+\w+Exception)(?:: (?P<said>[^\n]*))?(?P<frames>(?:\n\s+at [^\n]+)+)")
 EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 TOOLS = (
@@ -58,7 +60,7 @@ def bad_value(text: str, roots: tuple[Node, ...]) -> MillstreamError | None:
     part = marked.group(1)[len(marked.group(2)) :][: len(marked.group(3))] if marked else None
     node, own = found_in(part, roots) if part else (None, None)
     who = f'step "{node.name}"' if node else "a step"
-    what = f"work out {own or part}" if part else "work out an expression"
+    what = f"work out {own or part}" if part and (own or not OURS.search(part)) else "work out an expression"
     return MillstreamError(
         "MS-EXPR-009",
         f"{who} cannot {what} for a row.",
@@ -132,7 +134,8 @@ def found_in(part: str, roots: tuple[Node, ...]) -> tuple[Node | None, str | Non
             for tree in (piece for expr in expressions(node) for piece in expr.tree.walk()):
                 if type(tree) is type(wanted) and bare(tree, named) == alike:
                     return node, shown(node, tree)
-    return made_in(wanted, roots)
+    # What a sink makes of a column: a cast, of the user's own expression.
+    return found_in(render(wanted.this), roots) if isinstance(wanted, exp.Cast) else made_in(wanted, roots)
 
 
 def made_in(wanted: exp.Expr, roots: tuple[Node, ...]) -> tuple[Node | None, str | None]:

@@ -86,7 +86,7 @@ def refuse_type(node: Aggregate, part: Figure, type_: ValueType) -> None:
         raise MillstreamError(
             "MS-AGG-006",
             f'step "{node.name}" takes the {part.function} of {part.argument.shown if part.argument else "*"}, '
-            f"which is a {type_.sql}.",
+            f"which is of type {type_.sql}.",
             at=node.at,
             hint="cast it to a number",
         )

@@ -58,7 +58,7 @@ def refuse_merged_keys(node: Join, compared: list[tuple[DataType, DataType, Data
                     f'step "{node.name}" compares {pair[which].shown}, by which it is matched, as '
                     f"{types[2].simpleString().upper()}: several values may be one then.",
                     at=node.at,
-                    found=f"it is a {types[which].simpleString().upper()}",
+                    found=f"it is of type {types[which].simpleString().upper()}",
                     hint=f"cast the other side: CAST({pair[1 - which].shown} AS {types[which].simpleString().upper()})",
                 )
 

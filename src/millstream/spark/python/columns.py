@@ -41,7 +41,9 @@ class Column:
             given = cast(values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values), self.type)
         except (pa.ArrowException, TypeError) as error:
             what = self.var.data_type.simpleString().upper()
-            raise WrongValue(STATE, f"state {self.var.name} cannot hold {short(values)}: it is a {what}") from error
+            raise WrongValue(
+                STATE, f"state {self.var.name} cannot hold {short(values)}: it is of type {what}"
+            ) from error
         if len(given) != len(self.values):
             raise WrongValue(STATE, f"state {self.var.name} was given {len(given)} values for {len(self.values)} keys")
         self.values = given

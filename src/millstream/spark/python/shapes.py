@@ -58,7 +58,7 @@ class RowShape:
     def wrong_type(self, values: tuple[Any, ...]) -> str:
         for name, type_, check, value in zip(self.names, self.types, self.checks, values, strict=True):
             if value is not None and not check(value):
-                return f"gave {short(value)} for column {name}, which is a {type_.simpleString().upper()}"
+                return f"gave {short(value)} for column {name}, which is of type {type_.simpleString().upper()}"
         return "gave a row that does not fit"
 
     def column(self, rows: Sequence[tuple[Any, ...] | None]) -> pa.Array:

@@ -66,7 +66,7 @@ class Var:
         """The same for a value that is not right at first sight."""
         if value is None or not self.check(value):
             what = self.type.simpleString().upper()
-            raise WrongValue(STATE, f"state {self.name} cannot hold {short(value)}: it is a {what}")
+            raise WrongValue(STATE, f"state {self.name} cannot hold {short(value)}: it is of type {what}")
         return value if self.form is None else self.form(value)
 
     def item(self, value: Any) -> Item:
