@@ -1,10 +1,15 @@
 package millstream.journal;
 
+import java.lang.reflect.Field;
+import java.lang.reflect.InaccessibleObjectException;
 import java.util.Map;
+import java.util.concurrent.ConcurrentMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.deploy.SparkHadoopUtil;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Hadoop's settings as the running Spark has them, on the driver and on executors. */
 public final class HadoopSettings {
@@ -17,6 +22,7 @@ public final class HadoopSettings {
       "dfs.client.block.write.locateFollowingBlock.initial.delay.ms", "5",
       "dfs.client.block.write.locateFollowingBlock.retries", "12");
 
+  private static final Logger LOG = LoggerFactory.getLogger(HadoopSettings.class);
   private static final String DRIVER = "driver";
   private static Configuration ofExecutor;
 
@@ -48,6 +54,25 @@ public final class HadoopSettings {
       });
     }
     return conf;
+  }
+
+  /**
+   * Forgets that a default is one of Hadoop's. In each epoch Spark sends all settings to the tasks of every stage with
+   * state, and compresses where each comes from by itself, a thousand times. Other origins stay known, which is what
+   * Hadoop asks for.
+   */
+  public static void forgetOrigins(Configuration conf) {
+    // Lets it read its files first, if it has not yet.
+    conf.size();
+    try {
+      Field field = Configuration.class.getDeclaredField("updatingResource");
+      field.setAccessible(true);
+      if (field.get(conf) instanceof ConcurrentMap<?, ?> origins) {
+        origins.values().removeIf(sources -> sources instanceof String[] names && isDefault(names));
+      }
+    } catch (NoSuchFieldException | IllegalAccessException | InaccessibleObjectException error) {
+      LOG.info("Hadoop keeps origins elsewhere: epochs cost a little more", error);
+    }
   }
 
   private static boolean isDefault(String[] sources) {

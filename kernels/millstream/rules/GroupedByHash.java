@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import millstream.stage.EndOfInput;
 import millstream.stage.GroupedExec;
+import millstream.stage.Severed;
 import millstream.stage.Stage;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -34,6 +35,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>Spark sorts by all columns of the key. Of these the first, the operator's tag, is the same in most rows, so that
  * two rows cannot be told apart by the eight bytes of each that a sort has at hand. All that is wanted is that equal
  * keys stand side by side, and that the rows which end the input (see {@link EndOfInput}) come last.
+ *
+ * <p>Tasks of any stage are sent nothing of what is below its shuffle ({@link Severed}).
  */
 final class GroupedByHash extends SparkStrategy {
   private final SparkSession session;
@@ -52,10 +55,9 @@ final class GroupedByHash extends SparkStrategy {
     return seq(List.of());
   }
 
-  /** A stage that gathers rows, in epochs; NULL: it is any other. */
+  /** A stage in epochs; NULL: it is any other. */
   private SparkPlan planned(TransformWithState plan) {
     if ((Object) plan.statefulProcessor() instanceof Stage stage
-        && stage.gathersRows()
         && session
                 .sessionState()
                 .planner()
@@ -65,7 +67,8 @@ final class GroupedByHash extends SparkStrategy {
             instanceof TransformWithStateExec exec
         && !exec.isRealTimeMode()
         && !exec.hasInitialState()) {
-      SparkPlan rows = rows(plan.child(), exec.groupingAttributes());
+      SparkPlan rows =
+          stage.gathersRows() ? rows(plan.child(), exec.groupingAttributes()) : new Severed(planLater(plan.child()));
       return rows == null ? null : exec.withNewChildren(seq(List.of(rows, exec.initialState())));
     }
     return null;
@@ -78,7 +81,7 @@ final class GroupedByHash extends SparkStrategy {
         && (Object) step.func() instanceof EndOfInput end
         && step.child() instanceof DeserializeToObject objects
         && names(objects.child()).equals(names(rows))) {
-      SparkPlan own = planLater(renamed(objects.child(), rows.output()));
+      SparkPlan own = new Severed(planLater(renamed(objects.child(), rows.output())));
       List<Expression> by = new ArrayList<>(CollectionConverters.asJava(keys));
       HashPartitioning byKey = new HashPartitioning(seq(by), SQLConf.get().numShufflePartitions());
       SparkPlan shuffled = new ShuffleExchangeExec(byKey, own, ENSURE_REQUIREMENTS$.MODULE$, Option.empty(), false);

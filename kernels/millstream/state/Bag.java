@@ -3,12 +3,10 @@ package millstream.state;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -55,8 +53,7 @@ public final class Bag extends SpillingEach<Held> implements Side {
 
   public static MapState<InternalRow, InternalRow> spill(
       StatefulProcessorHandle handle, String name, StructType rowType, boolean counted) {
-    return handle.getMapState(
-        name, BoundRowEncoder.of(rowType), BoundRowEncoder.of(figures(counted)), TTLConfig.NONE());
+    return StoredMap.of(handle, name, rowType, figures(counted));
   }
 
   @Override

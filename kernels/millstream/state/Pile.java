@@ -4,13 +4,11 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
-import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -41,11 +39,11 @@ public final class Pile extends Spilling<Held> implements Side {
 
   private static MapState<InternalRow, InternalRow> chunks(
       StatefulProcessorHandle handle, String name, StructType rowType) {
-    return handle.getMapState(
+    return StoredMap.of(
+        handle,
         name,
-        BoundRowEncoder.of(new StructType().add("chunk", DataTypes.LongType, false)),
-        BoundRowEncoder.of(new StructType().add("rows", arrayOf(entryType(rowType)), false)),
-        TTLConfig.NONE());
+        new StructType().add("chunk", DataTypes.LongType, false),
+        new StructType().add("rows", arrayOf(entryType(rowType)), false));
   }
 
   /** What the pile takes up in the operator's value state. */

@@ -4,12 +4,10 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -47,7 +45,7 @@ public final class Timeline extends SpillingEach<Timeline.Entry> {
   public static MapState<InternalRow, InternalRow> spill(
       StatefulProcessorHandle handle, String name, StructType valueType) {
     StructType key = new StructType().add("time_and_place", DataTypes.BinaryType, false);
-    return handle.getMapState(name, BoundRowEncoder.of(key), BoundRowEncoder.of(valueType), TTLConfig.NONE());
+    return StoredMap.of(handle, name, key, valueType);
   }
 
   @Override

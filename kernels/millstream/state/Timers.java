@@ -38,8 +38,8 @@ public final class Timers extends TimerStateImpl {
   Timers(StateStore store, TimeMode mode, ExpressionEncoder<Object> keys) {
     super(store, mode, keys);
     this.store = store;
-    this.encoder = new TimerKeyEncoder(keys);
     this.byTime = TimerStateUtils.getTimerStateVarNames(mode.toString())._2();
+    this.encoder = Encoders.ofTimers(keys, byTime);
   }
 
   /** NULL where there is no store: while the query is planned. */

@@ -2,8 +2,6 @@ package millstream.state;
 
 import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.StateTypesEncoder;
-import org.apache.spark.sql.execution.streaming.state.StateStore;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
 import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.streaming.ValueState;
@@ -18,23 +16,18 @@ import org.apache.spark.sql.types.StructType;
  */
 public final class Value {
   private final ValueState<InternalRow> state;
-  private final StateStore store;
-  private final StateTypesEncoder<InternalRow> encoder;
-  private final String name;
   private boolean missed;
 
   public Value(StatefulProcessorHandle handle, String name, StructType type) {
-    BoundRowEncoder rows = BoundRowEncoder.of(type);
     Opened opened = Opened.of(handle);
-    this.state = handle.getValueState(name, rows, TTLConfig.NONE());
-    this.store = opened == null ? null : opened.store();
-    this.encoder = opened == null ? null : new StateTypesEncoder<>(opened.keys(), rows, name, false);
-    this.name = name;
+    state = opened == null
+        ? handle.getValueState(name, BoundRowEncoder.of(type), TTLConfig.NONE())
+        : new StoredValue(opened, name, type);
   }
 
   /** NULL: there is none. */
   public InternalRow get() {
-    if (missed && store != null && !store.keyExists(encoder.encodeGroupingKey(), name)) {
+    if (missed && !state.exists()) {
       return null;
     }
     InternalRow found = state.get();

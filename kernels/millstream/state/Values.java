@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.StateTypesEncoder;
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.TWSMetricsUtils;
 import org.apache.spark.sql.execution.streaming.state.StateStore;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
@@ -22,24 +21,25 @@ import scala.collection.immutable.Map;
 public final class Values {
   private final String name;
   private final StateStore store;
-  private final StateTypesEncoder<InternalRow> encoder;
+  private final StoredValue state;
   private final UnsafeProjection projection;
   private final Map<String, SQLMetric> metrics;
 
   public Values(StatefulProcessorHandle handle, String name, StructType type) {
-    BoundRowEncoder rows = BoundRowEncoder.of(type);
-    handle.getValueState(name, rows, TTLConfig.NONE());
     Opened opened = Opened.of(handle);
+    if (opened == null) {
+      handle.getValueState(name, BoundRowEncoder.of(type), TTLConfig.NONE());
+    }
     this.name = name;
+    this.state = opened == null ? null : new StoredValue(opened, name, type);
     this.store = opened == null ? null : opened.store();
-    this.encoder = opened == null ? null : new StateTypesEncoder<>(opened.keys(), rows, name, false);
     this.projection = opened == null ? null : UnsafeProjection.create(type);
     this.metrics = opened == null ? null : opened.metrics();
   }
 
   /** The key that is set, as it is written; may be kept. */
   public UnsafeRow key() {
-    return encoder.encodeGroupingKey().copy();
+    return state.key().copy();
   }
 
   /** The rows of these keys, in their order; NULL: there is none. Each is only good until the next step. */

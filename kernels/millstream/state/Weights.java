@@ -4,12 +4,10 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Map.Entry;
-import millstream.row.BoundRowEncoder;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.streaming.MapState;
 import org.apache.spark.sql.streaming.StatefulProcessorHandle;
-import org.apache.spark.sql.streaming.TTLConfig;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -38,8 +36,7 @@ public final class Weights extends SpillingEach<Entry<InternalRow, long[]>> {
     for (int i = 1; i < entryType.length(); i++) {
       weights = weights.add("w" + (i - 1), DataTypes.LongType, false);
     }
-    return handle.getMapState(
-        name, BoundRowEncoder.of(valueType(entryType)), BoundRowEncoder.of(weights), TTLConfig.NONE());
+    return StoredMap.of(handle, name, valueType(entryType), weights);
   }
 
   public static StructType valueType(StructType entryType) {

@@ -69,6 +69,7 @@ def use(
     if is_ours(spark) and short_for_good(spark, need):
         raise others_run(spark, need)
     wait_for(spark, need, on.slots_within_ms / 1000 if patience is None else patience)
+    jvm.named("millstream.journal.HadoopSettings").forgetOrigins(spark.sparkContext._jsc.sc().hadoopConfiguration())
     own = spark.newSession()
     for name, value in {**REQUIRED, "spark.sql.shuffle.partitions": str(parallelism)}.items():
         own.conf.set(name, value)
