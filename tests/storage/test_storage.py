@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 import millstream as ms
 from millstream import files, journal
+from millstream.runtime.savepoints.manifest import read_savepoint
 from millstream.spark.files import bridge
 from millstream.storage import CheckpointFolder, Files, absolute, files_at, remote
 from millstream.storage.local import LocalFiles
@@ -222,3 +223,11 @@ def test_committed_epochs(tmp_path: Path) -> None:
     for name in ("0", "10", "9", ".10.crc", ".11.0123.tmp"):
         folder.files.replace(f"{folder.commits}/{name}", "v1")
     assert folder.committed() == [0, 9, 10]
+
+
+def test_below_a_file_there_is_nothing(disk: Files, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("")
+    assert disk.read(f"{tmp_path}/job.py/savepoint.json") is None
+    assert disk.names(f"{tmp_path}/job.py/jobs") == []
+    with pytest.raises(ms.MillstreamError, match=r"MS-SAVEPOINT-002: there is no savepoint at .*job\.py"):
+        read_savepoint(f"{tmp_path}/job.py")

@@ -59,14 +59,14 @@ class LocalFiles:
     def read(self, path: str) -> str | None:
         try:
             return Path(path).read_text()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def names(self, folder: str) -> list[str]:
         """Without those that a crash left half written."""
         try:
             found = os.listdir(folder)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return sorted(name for name in found if not (name.startswith(".") and name.endswith(PART)))
 
