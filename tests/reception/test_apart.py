@@ -8,8 +8,9 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import ClassVar
@@ -339,19 +340,26 @@ def test_a_run_that_ends_does_not_wait_for_a_task(threads: Threads, tmp_path: Pa
 
 def test_killed_processes_lose_and_repeat_nothing(processes: Processes, tmp_path: Path) -> None:
     journal.create(tmp_path / "in", "orders")
-    with journal.producer(tmp_path / "in", "orders") as out:
-        for n in range(600):
-            out.send(str(n))
+    numbers = iter(range(600))
+    send_orders(tmp_path / "in", islice(numbers, 200))
     broker = Broker(str(tmp_path / "in"), "orders", str(tmp_path / "kept" / "orders"), False, Identity(), frozenset())
     made = front(broker, processes, tmp_path, 1)
     with receiving(made) as failures:
         for known in (40, 200):
             until(lambda known=known: len(broker.noted()) > known or bool(failures))  # type: ignore[misc]
             processes.started[-1].kill()
+            # Whoever comes next has something to receive.
+            send_orders(tmp_path / "in", islice(numbers, 200))
         until(lambda: len(broker.noted()) == 600 or bool(failures))
     assert failures == []
     assert received(tmp_path) == list(range(600))
     assert len(processes.started) == 3
+
+
+def send_orders(path: Path, numbers: Iterable[int]) -> None:
+    with journal.producer(path, "orders") as out:
+        for n in numbers:
+            out.send(str(n))
 
 
 def test_a_system_with_secrets_goes_with_them(threads: Threads) -> None:
