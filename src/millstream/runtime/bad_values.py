@@ -134,8 +134,10 @@ def found_in(part: str, roots: tuple[Node, ...]) -> tuple[Node | None, str | Non
             for tree in (piece for expr in expressions(node) for piece in expr.tree.walk()):
                 if type(tree) is type(wanted) and bare(tree, named) == alike:
                     return node, shown(node, tree)
-    # What a sink makes of a column: a cast, of the user's own expression.
-    return found_in(render(wanted.this), roots) if isinstance(wanted, exp.Cast) else made_in(wanted, roots)
+    if isinstance(wanted, exp.Cast) and not isinstance(wanted.this, exp.Column):
+        # What a sink or a key makes of the user's own expression.
+        return found_in(render(wanted.this), roots)
+    return made_in(wanted, roots)
 
 
 def made_in(wanted: exp.Expr, roots: tuple[Node, ...]) -> tuple[Node | None, str | None]:
