@@ -43,5 +43,7 @@ class Sqs:
             for one in given:
                 token = one["MessageAttributes"]["millstream-id"]["StringValue"]
                 self._found.append((number_in(one["Body"]), token))
-                self._client.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
+            read = [{"Id": str(n), "ReceiptHandle": one["ReceiptHandle"]} for n, one in enumerate(given)]
+            if failed := self._client.delete_message_batch(QueueUrl=url, Entries=read).get("Failed"):
+                raise ConnectionError(str(failed))
         return self._found
