@@ -101,7 +101,9 @@ class Active:
         """Messages, until none comes for a moment."""
         connection, heard = self._connect()
         classic = {"activemq.prefetchSize": str(most)}
-        artemis = {"subscription-type": "ANYCAST", "consumer-window-size": str(most * 200)}
+        # Artemis gives no more credit to those who do not acknowledge.
+        window = -1 if ack == "auto" else most * 200
+        artemis = {"subscription-type": "ANYCAST", "consumer-window-size": str(window)}
         connection.subscribe(self._queue(queue), id="1", ack=ack, headers=classic if self._classic else artemis)
         try:
             yield coming(heard)
