@@ -20,9 +20,9 @@ import org.apache.spark.util.TaskCompletionListener;
 /**
  * What writes and reads the rows of state variables: handed from one task to the next.
  *
- * <p>Spark makes one for every variable of every task: it generates the code of half a dozen projections, only to
- * find them compiled in a cache. With small epochs, that was a third of what tasks cost. It is not safe for threads, so
- * a task has its own, and gives it back when it has ended well: of one that failed, a thread may be left.
+ * <p>Spark makes one for every variable of every task: it generates the code of half a dozen projections, only to find
+ * them compiled in a cache. With small epochs, that was a third of what tasks cost. It is not safe for threads, so a
+ * task has its own, and gives it back when it has ended well: of one that failed, a thread may be left.
  */
 final class Encoders {
   /** More than a process ever has, unless it runs job after job. */
