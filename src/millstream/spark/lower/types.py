@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
@@ -28,6 +28,8 @@ WHOLE = (ByteType, ShortType, IntegerType, LongType)
 FLOATING = (FloatType, DoubleType)
 BY_KEY = "(l, r) -> CASE WHEN l.key < r.key THEN -1 WHEN l.key > r.key THEN 1 ELSE 0 END"
 """How entries of a map are sorted."""
+Form = Callable[[str, DataType, int], str]
+"""Another way to write a value: its SQL, its type, and within how many arrays and maps it is."""
 
 
 def schema_of(fields: Sequence[FieldType], step: str, at: Location | None, code: str = "MS-PROCESS-002") -> StructType:
@@ -68,17 +70,11 @@ def as_key(sql: str, type_: DataType, depth: int = 0) -> str:
     entries are in the order of its keys. `depth`: within how many arrays and maps."""
     if sql == "NULL" or not has_forms(type_):
         return sql
-    element = f"_e{depth}"
     match type_:
-        case StructType():
-            parts = [(part.name, as_key(f"({sql}).{field(part.name)}", part.dataType, depth)) for part in type_.fields]
-            return f"CASE WHEN ({sql}) IS NOT NULL THEN {named_struct(parts)} END"
-        case ArrayType():
-            return f"transform({sql}, {element} -> {as_key(element, type_.elementType, depth + 1)})"
+        case StructType() | ArrayType():
+            return inside(sql, type_, depth, as_key)
         case MapType():
-            value = as_key(f"{element}.value", type_.valueType, depth + 1)
-            entry = named_struct([("key", f"{element}.key"), ("value", value)])
-            return f"map_from_entries(array_sort(transform(map_entries({sql}), {element} -> {entry}), {BY_KEY}))"
+            return f"map_from_entries(array_sort({entries(sql, type_, depth, as_key)}, {BY_KEY}))"
     value, nan, zero = cast(sql, type_), cast("'NaN'", type_), cast("0", type_)
     return f"CASE WHEN isnan({value}) THEN {nan} ELSE {value} + {zero} END"
 
@@ -97,17 +93,26 @@ def sortable(sql: str, type_: DataType, depth: int = 0) -> str:
     """The value as plain SQL can sort it, in the order of the kernels: maps are lists of their entries."""
     if not holds_map(type_):
         return sql
-    element = f"_e{depth}"
     match type_:
-        case StructType():
-            parts = [
-                (part.name, sortable(f"({sql}).{field(part.name)}", part.dataType, depth)) for part in type_.fields
-            ]
-            return f"CASE WHEN ({sql}) IS NOT NULL THEN {named_struct(parts)} END"
-        case ArrayType():
-            return f"transform({sql}, {element} -> {sortable(element, type_.elementType, depth + 1)})"
+        case StructType() | ArrayType():
+            return inside(sql, type_, depth, sortable)
     assert isinstance(type_, MapType)
-    entry = [("key", f"{element}.key"), ("value", sortable(f"{element}.value", type_.valueType, depth + 1))]
+    return entries(sql, type_, depth, sortable)
+
+
+def inside(sql: str, type_: StructType | ArrayType, depth: int, form: Form) -> str:
+    """The same struct or array, with what is in it in another form."""
+    if isinstance(type_, ArrayType):
+        element = f"_e{depth}"
+        return f"transform({sql}, {element} -> {form(element, type_.elementType, depth + 1)})"
+    parts = [(part.name, form(f"({sql}).{field(part.name)}", part.dataType, depth)) for part in type_.fields]
+    return f"CASE WHEN ({sql}) IS NOT NULL THEN {named_struct(parts)} END"
+
+
+def entries(sql: str, type_: MapType, depth: int, form: Form) -> str:
+    """A map's entries as an array, with its values in another form."""
+    element = f"_e{depth}"
+    entry = [("key", f"{element}.key"), ("value", form(f"{element}.value", type_.valueType, depth + 1))]
     return f"transform(map_entries({sql}), {element} -> {named_struct(entry)})"
 
 
