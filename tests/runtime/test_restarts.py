@@ -28,6 +28,16 @@ def delays(policy: Restarts, *moments: float) -> list[int | None]:
     return [policy.delay_ms(moments[: i + 1]) for i in range(len(moments))]
 
 
+def copying(folder: Path) -> tuple[str, ms.Job]:
+    """A journal of two topics, and a job that copies one into the other."""
+    path = str(folder / "journal")
+    for topic in ("in", "out"):
+        journal.create(path, topic, 1)
+    job = ms.Job("copy", checkpoint=str(folder / "checkpoint"), parallelism=1)
+    job.stream(journal.source("in", path=path), schema="id BIGINT").to(journal.sink("out", path=path))
+    return path, job
+
+
 def test_a_fixed_delay_ends_after_so_many_attempts() -> None:
     assert delays(ms.fixed_delay(2, "5 seconds"), 0, 10, 20) == [5000, 5000, None]
 
@@ -83,11 +93,7 @@ def test_a_start_that_fails_is_not_another_run(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each has taken the checkpoint over before it fails, as when a sink's server is away for a moment."""
-    path = str(tmp_path / "journal")
-    for topic in ("in", "out"):
-        journal.create(path, topic, 1)
-    job = ms.Job("copy", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
-    job.stream(journal.source("in", path=path), schema="id BIGINT").to(journal.sink("out", path=path))
+    path, job = copying(tmp_path)
     run = job.start(ms.micro_batch("0 seconds"), restarts=ms.fixed_delay(5, "0 seconds"), spark=spark)
     failures = [OSError("one"), OSError("two"), OSError("three")]
     check = queries.Query.check
@@ -113,15 +119,11 @@ def test_a_start_that_fails_is_not_another_run(
     assert len(run.failures) == 3
 
 
-def planned() -> ms.Job:
-    job = ms.Job("copy")
-    job.stream(journal.source("in"), schema="id BIGINT").to(journal.sink("out"))
-    return job
-
-
 @pytest.mark.parametrize("error", [ConnectionRefusedError("refused"), OSError("a checkpoint failed: no answer")])
-def test_nothing_is_started_again_without_sparks_process(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    recovery = Recovery("copy", planned().plan(), ms.fixed_delay(5, "0 seconds"), tolerate=5)
+def test_nothing_is_started_again_without_sparks_process(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recovery = Recovery("copy", copying(tmp_path)[1].plan(), ms.fixed_delay(5, "0 seconds"), tolerate=5)
     recovery.plan(error, None, lambda: -1)
     assert len(recovery.failures) == 1
     monkeypatch.setattr(jvm, "gone", lambda: True)
@@ -134,11 +136,7 @@ def test_a_run_that_cannot_say_what_it_has_committed_is_over(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the storage of its checkpoint is gone."""
-    path = str(tmp_path / "journal")
-    for topic in ("in", "out"):
-        journal.create(path, topic, 1)
-    job = ms.Job("copy", checkpoint=str(tmp_path / "checkpoint"), parallelism=1)
-    job.stream(journal.source("in", path=path), schema="id BIGINT").to(journal.sink("out", path=path))
+    _, job = copying(tmp_path)
     run = job.start(ms.micro_batch("0 seconds"), spark=spark)
 
     def gone() -> int:
